@@ -1,0 +1,63 @@
+# Two commands for a newcomer: `make demo` and `make test`. Both make their own virtual environment.
+# Needs Python >= 3.11, a C and C++ compiler and make; everything else is installed from PyPI.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard native/* bindings/python/*)
+
+.PHONY: help demo test test-slow check lint types bench accuracy tables clean
+
+help:
+	@echo "make demo      train a teacher on the digits, distil it, sketch it, print what it costs"
+	@echo "make test      all fast tests"
+	@echo "make check     lint, types, all tests (what CI runs)"
+	@echo "make accuracy  a9a and abalone, five seeds (needs REPSKETCH_DATA)"
+	@echo "make bench     speed and memory ratios (needs REPSKETCH_DATA)"
+	@echo "make tables    write README's tables from benchmarks/results"
+
+$(VENV)/python: 
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "repsketch needs Python 3.11 or newer; set PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+	@# torch first and exactly as pinned: the CPU build
+	$(PIP) install -q -c constraints.txt torch
+	@touch $@
+
+$(VENV)/demo: $(VENV)/python $(NATIVE)
+	$(PIP) install -q -c constraints.txt -e '.[train,cli]'
+	@touch $@
+
+$(VENV)/dev: $(VENV)/python $(NATIVE)
+	$(PIP) install -q -c constraints.txt -e '.[dev]'
+	@touch $@ $(VENV)/demo
+
+demo: $(VENV)/demo
+	$(BIN)/repsketch demo
+
+test: $(VENV)/dev
+	$(BIN)/python -m pytest -q -n auto
+
+test-slow: $(VENV)/dev
+	$(BIN)/python -m pytest -q -n auto -m slow
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python tools/write_tables.py --check
+
+types: $(VENV)/dev
+	$(BIN)/mypy
+
+check: lint types test test-slow
+
+accuracy: $(VENV)/dev
+	$(BIN)/python benchmarks/accuracy.py
+
+bench: $(VENV)/dev
+	$(BIN)/python benchmarks/speed.py
+
+tables: $(VENV)/dev
+	$(BIN)/python tools/write_tables.py
+
+clean:
+	rm -rf $(VENV) build dist demo

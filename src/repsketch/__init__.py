@@ -1,0 +1,51 @@
+"""repsketch: any trained model as a few kilobytes of counters that predict by hashing."""
+
+from typing import TYPE_CHECKING, Any
+
+from . import lsh, theory
+from .errors import RepSketchError
+from .kernel import KernelModel
+from .sketch import Sketch, build_sketch
+
+if TYPE_CHECKING:
+    from .estimators import SketchClassifier, SketchRegressor
+    from .kernel.distill import distill
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "KernelModel",
+    "RepSketchError",
+    "Sketch",
+    "SketchClassifier",
+    "SketchRegressor",
+    "build_sketch",
+    "distill",
+    "lsh",
+    "theory",
+]
+
+# What trains needs torch or scikit-learn; it is imported when it is first asked for.
+_LAZY = {
+    "SketchClassifier": ("estimators", "sklearn"),
+    "SketchRegressor": ("estimators", "sklearn"),
+    "distill": ("kernel.distill", "torch"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'repsketch' has no attribute {name!r}")
+    from importlib import import_module
+
+    from .errors import require
+
+    module, library = _LAZY[name]
+    require(library, "train")
+    value = getattr(import_module(f".{module}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

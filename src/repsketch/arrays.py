@@ -1,0 +1,148 @@
+"""What an ``X`` may be, and how it becomes plain float32 rows.
+
+Takes arrays, scipy sparse matrices and numeric data frames; hands on C-contiguous float32 blocks,
+so that nothing below has to know where the numbers came from.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .errors import InputError
+
+BLOCK_ROWS = 65_536  # rows handled at once: a few megabytes at common widths
+
+
+def is_sparse(X: Any) -> bool:
+    """True for scipy's sparse matrices and arrays, without importing scipy.
+
+    >>> is_sparse([[1.0]])
+    False
+    """
+    return type(X).__module__.startswith("scipy.sparse")
+
+
+def take_rows(X: Any, start: int, stop: int) -> np.ndarray:
+    """Rows ``start:stop`` of ``X`` as dense float32 of shape (stop - start, d), values unchecked."""
+    if is_sparse(X):
+        return np.ascontiguousarray(X[start:stop].toarray(), dtype=np.float32)
+    return _dense(X[start:stop])
+
+
+def _dense(rows: np.ndarray) -> np.ndarray:
+    # Values beyond float32 become infinite here and are refused by check_finite, with their place.
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(rows, dtype=np.float32)
+
+
+def as_table(X: Any, name: str = "X") -> Any:
+    """``X`` as a 2-D float array or CSR matrix that slices by rows; values are not looked at yet.
+
+    Accepts anything NumPy turns into numbers, scipy sparse matrices and numeric data frames.
+    An array of real numbers is not copied.
+
+    >>> as_table([[1, 2], [3, 4]]).shape
+    (2, 2)
+    >>> as_table([1.0, 2.0])
+    Traceback (most recent call last):
+    ...
+    repsketch.errors.InputError: X has shape (2,); a table needs 2 dimensions. Reshape your data: \
+X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row.
+    """
+    if is_sparse(X):
+        table = X.tocsr()
+    else:
+        table = X if isinstance(X, np.ndarray) else _from_any(X, name)
+        if table.dtype.kind not in "biuf":
+            table = _to_float(table, name)
+    if table.ndim != 2:
+        raise InputError(
+            f"{name} has shape {table.shape}; a table needs 2 dimensions. Reshape your data: "
+            f"{name}.reshape(-1, 1) for one feature, {name}.reshape(1, -1) for one row."
+        )
+    if table.dtype.kind == "c":
+        raise InputError(f"Complex data not supported: {name} has dtype {table.dtype}; pass real numbers.")
+    return table
+
+
+def _from_any(X: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(X.to_numpy()) if hasattr(X, "to_numpy") else np.asarray(X)
+    except ValueError as error:
+        raise InputError(f"{name} is no table of numbers: {error}") from error
+
+
+def _to_float(table: np.ndarray, name: str) -> np.ndarray:
+    if table.dtype.kind == "c":
+        raise InputError(f"Complex data not supported: {name} has dtype {table.dtype}; pass real numbers.")
+    try:
+        return table.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{name} holds {table.dtype} values that are not numbers ({error}); "
+            "encode text and categories as numbers first."
+        ) from error
+
+
+def check_finite(block: np.ndarray, first_row: int = 0, name: str = "X") -> np.ndarray:
+    """Return ``block`` (n, d) unchanged, or name the first NaN or infinity by row and column.
+
+    >>> check_finite(np.array([[1.0, np.nan]]), first_row=7)
+    Traceback (most recent call last):
+    ...
+    repsketch.errors.InputError: X holds NaN at row 7, column 1; fill or drop it (every value must be finite \
+and within float32).
+    """
+    if np.isfinite(block.sum(dtype=np.float64)) or np.isfinite(block).all():
+        return block
+    row, column = np.argwhere(~np.isfinite(block))[0]
+    value = block[row, column]
+    raise InputError(
+        f"{name} holds {'NaN' if np.isnan(value) else 'infinity (inf)'} at row {first_row + row}, column {column}; "
+        "fill or drop it (every value must be finite and within float32)."
+    )
+
+
+def check_width(table: Any, n_features: int, name: str = "X") -> None:
+    """Refuse a table whose number of columns differs from ``n_features``."""
+    if table.shape[1] != n_features:
+        raise InputError(f"{name} has {table.shape[1]} features, but this model takes {n_features}.")
+
+
+def check_not_empty(table: Any, name: str = "X") -> None:
+    """Refuse a table without rows or without columns."""
+    rows, columns = table.shape
+    if rows == 0 or columns == 0:
+        missing = "row" if rows == 0 else "feature"
+        raise InputError(f"{name} has shape {(rows, columns)}: at least one {missing} is required.")
+
+
+def iterate_blocks(X: Any, name: str = "X", block_rows: int = BLOCK_ROWS) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield ``(first_row, block)`` with finite float32 blocks of at most ``block_rows`` rows.
+
+    >>> [(start, block.shape) for start, block in iterate_blocks(np.ones((5, 2)), block_rows=3)]
+    [(0, (3, 2)), (3, (2, 2))]
+    """
+    for start in range(0, X.shape[0], block_rows):
+        block = take_rows(X, start, min(start + block_rows, X.shape[0]))
+        yield start, check_finite(block, start, name)
+
+
+def as_outputs(values: Any, n_rows: int, name: str = "targets") -> np.ndarray:
+    """``values`` as finite float64 of shape (n_rows, C); a vector becomes one column.
+
+    >>> as_outputs([1, 2, 3], 3).shape
+    (3, 1)
+    """
+    outputs = np.asarray(values)
+    if outputs.dtype.kind not in "biuf":
+        outputs = _to_float(outputs, name)
+    outputs = outputs.astype(np.float64, copy=False)
+    if outputs.ndim == 1:
+        outputs = outputs[:, None]
+    if outputs.ndim != 2 or outputs.shape[0] != n_rows or outputs.shape[1] == 0:
+        raise InputError(
+            f"{name} has shape {np.shape(values)}; allowed is ({n_rows},) or ({n_rows}, C), one row for each row of X."
+        )
+    return check_finite(outputs, name=name)

@@ -1,0 +1,91 @@
+"""The training set of stage 1: inputs and the teacher's answers, from memory or from a stream.
+
+An array, sparse matrix or frame is used where it is. A stream of batches (a generator, an iterable,
+or a function that returns one) is read once, labelled by the teacher as it goes by, and kept in a
+temporary file, so that a data set larger than memory can be visited many times.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import as_table, check_not_empty, check_width, is_sparse, iterate_blocks
+from ..errors import InputError
+from ..progress import progress_bar
+from ..teacher import TeacherOutputs, as_teacher
+
+
+@dataclass
+class TrainingSet:
+    """Inputs (n, d) that slice by rows, and what the teacher says of them."""
+
+    X: Any
+    labels: TeacherOutputs
+    _folder: Any = None  # keeps the temporary directory of a stream alive
+
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        """The rows named by ``index`` as dense float32 (len(index), d)."""
+        chosen = self.X[index]
+        return np.asarray(chosen.toarray() if is_sparse(chosen) else chosen, dtype=np.float32)
+
+
+def collect(model: Any, X: Any, task: str | None, classes: Any, *, progress: bool = True) -> TrainingSet:
+    """Inputs checked and labelled by the teacher.
+
+    ``model`` may also be the ``TeacherOutputs`` of an earlier labelling of the same X.
+    """
+    if not _is_stream(X):
+        table = as_table(X)
+        check_not_empty(table)
+        for _ in iterate_blocks(table):
+            pass  # names the first value that is not finite before the teacher runs
+        if isinstance(model, TeacherOutputs):
+            if len(model.values) != table.shape[0]:
+                raise InputError(
+                    f"{len(model.values)} teacher outputs for {table.shape[0]} rows of X; they must match."
+                )
+            return TrainingSet(table, model)
+        return TrainingSet(table, as_teacher(model, task, classes).label(X))
+    if isinstance(model, TeacherOutputs):
+        raise InputError(
+            "teacher outputs were given for a stream of batches; pass the model itself, it labels each batch."
+        )
+    return _spool(as_teacher(model, task, classes), _open_stream(X), progress=progress)
+
+
+def _is_stream(X: Any) -> bool:
+    if isinstance(X, (list, tuple)):
+        return len(X) > 0 and getattr(X[0], "ndim", None) == 2
+    return not hasattr(X, "shape") and not hasattr(X, "__array__") and (callable(X) or isinstance(X, Iterable))
+
+
+def _open_stream(X: Iterable | Callable[[], Iterable]) -> Iterator:
+    return iter(X() if callable(X) else X)
+
+
+def _spool(teacher: Any, batches: Iterator, *, progress: bool) -> TrainingSet:
+    folder = tempfile.TemporaryDirectory(prefix="repsketch-")
+    path = Path(folder.name) / "inputs.f32"
+    values: list[np.ndarray] = []
+    n_rows = n_features = 0
+    labels: TeacherOutputs | None = None
+    with path.open("wb") as file, progress_bar("reading batches", total=0, enabled=progress) as bar:
+        for batch in batches:
+            table = as_table(batch, "a batch of X")
+            check_not_empty(table, "a batch of X")
+            n_features = n_features or table.shape[1]
+            check_width(table, n_features, "a batch of X")
+            for _, block in iterate_blocks(table, "a batch of X"):
+                block.tofile(file)
+            labels = teacher.label(batch)
+            values.append(labels.values)
+            n_rows += table.shape[0]
+            bar.advance(note=f"{n_rows:,} rows")
+    if labels is None:
+        raise InputError("X is a stream without batches; at least one batch of rows is needed.")
+    X = np.memmap(path, np.float32, mode="r", shape=(n_rows, n_features))
+    return TrainingSet(X, TeacherOutputs(np.concatenate(values), labels.task, labels.classes), folder)

@@ -1,0 +1,77 @@
+"""State of an unfinished distillation in a file, so that a stopped run goes on where it was.
+
+A plain .npz (no pickle) with the parameters, Adam's moments, the best parameters so far and the
+epoch, written atomically after each epoch.
+"""
+
+import hashlib
+import io
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..errors import InputError
+from ..files import write_atomically
+
+
+def fingerprint(*parts: object) -> str:
+    """A digest of everything that decides how a run goes; arrays by their bytes, the rest by repr."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(np.ascontiguousarray(part).tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
+    return digest.hexdigest()
+
+
+def save_state(
+    path: str | os.PathLike,
+    key: str,
+    parameters: dict[str, Tensor],
+    optimizer: torch.optim.Adam,
+    best: dict[str, np.ndarray],
+    numbers: dict[str, float],
+) -> None:
+    """Write the state of a run identified by ``key``."""
+    arrays: dict[str, Any] = {f"number/{name}": np.float64(value) for name, value in numbers.items()}
+    arrays["key"] = np.array(key)
+    for name, value in parameters.items():
+        arrays[f"parameter/{name}"] = value.detach().numpy()
+        arrays[f"best/{name}"] = best[name]
+        for moment, tensor in optimizer.state.get(value, {}).items():
+            arrays[f"{moment}/{name}"] = tensor.numpy()
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    write_atomically(path, buffer.getvalue())
+
+
+def load_state(
+    path: str | os.PathLike, key: str, parameters: dict[str, Tensor], optimizer: torch.optim.Adam
+) -> tuple[dict[str, np.ndarray], dict[str, float]] | None:
+    """Put a saved state back and return its best parameters and numbers, or None if there is no file."""
+    if not Path(path).exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        saved_key = str(arrays["key"])
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise InputError(f"checkpoint={str(path)!r} is not a checkpoint of repsketch ({error}); delete it.") from error
+    if saved_key != key:
+        raise InputError(
+            f"checkpoint={str(path)!r} belongs to a run with other data, teacher or settings; "
+            "give another file name, or delete it to start afresh."
+        )
+    with torch.no_grad():
+        for name, value in parameters.items():
+            value.copy_(torch.from_numpy(arrays[f"parameter/{name}"]))
+            if f"exp_avg/{name}" in arrays:
+                optimizer.state[value] = {
+                    moment: torch.from_numpy(arrays[f"{moment}/{name}"]) for moment in ("step", "exp_avg", "exp_avg_sq")
+                }
+    best = {name: arrays[f"best/{name}"] for name in parameters}
+    numbers = {name.split("/", 1)[1]: float(value) for name, value in arrays.items() if name.startswith("number/")}
+    return best, numbers

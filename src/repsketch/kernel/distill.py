@@ -1,0 +1,241 @@
+"""Stage 1: learn the weighted kernel sum f_K that imitates a teacher.
+
+Takes a teacher and inputs; hands on a ``KernelModel``. Paper: Section 3.4, *The Whole Recipe*. The
+loss is the paper's, mean squared error against the teacher's output, plus a small multiple of the
+squared norm of f_K.
+"""
+
+import os
+from dataclasses import dataclass
+from math import ceil, cos, pi
+from typing import Any
+
+import numpy as np
+import torch
+
+from .._native import KERNEL_LANES, KERNEL_MAX_CONCAT
+from ..errors import InputError
+from ..lsh import Family, family_named
+from ..lsh.family import check_count
+from ..lsh.generator import MAX_CONCAT, MAX_FEATURES, resolve_seed
+from ..progress import progress_bar
+from .batches import TrainingSet, collect
+from .checkpoint import fingerprint, load_state, save_state
+from .model import KERNELS, KernelModel
+from .student import Student
+
+_SAMPLE_ROWS = 4_096  # rows that scale and initialise the student
+_VALIDATION_ROWS = 8_192  # rows at most that early stopping looks at
+_TARGET_STEPS = 2_000  # gradient steps aimed at when the number of epochs is not given
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long and how fast a distillation runs.
+
+    The learning rate rises linearly over the first tenth of the steps, then falls along a cosine.
+    Training stops early after ``patience`` epochs without a better validation error.
+    """
+
+    n_epochs: int
+    steps_per_epoch: int
+    learning_rate: float
+    patience: int
+
+    def rate(self, step: int) -> float:
+        """Learning rate at a step, counted over all epochs.
+
+        >>> schedule = Schedule(n_epochs=1, steps_per_epoch=100, learning_rate=1.0, patience=1)
+        >>> [round(schedule.rate(step), 2) for step in (0, 9, 55, 99)]
+        [0.1, 1.0, 0.49, 0.0]
+        """
+        total = self.n_epochs * self.steps_per_epoch
+        warm = max(1, total // 10)
+        if step < warm:
+            return self.learning_rate * (step + 1) / warm
+        return self.learning_rate * 0.5 * (1.0 + cos(pi * (step + 1 - warm) / (total - warm + 1)))
+
+
+def distill(
+    model: Any,
+    X: Any,
+    *,
+    n_points: int = 256,
+    n_components: int = 8,
+    family: str | Family = "l2",
+    n_concat: int = 1,
+    kernel: str = "auto",
+    n_directions: int = 128,
+    linear: bool = False,
+    norm_penalty: float = 2e-3,
+    task: str | None = None,
+    classes: Any = None,
+    n_epochs: int | None = None,
+    batch_size: int = 512,
+    learning_rate: float = 0.01,
+    validation_fraction: float = 0.1,
+    checkpoint: str | os.PathLike | None = None,
+    random_state: Any = 0,
+    progress: bool = True,
+) -> KernelModel:
+    """The kernel model f_K that imitates ``model`` on data like ``X``.
+
+    Parameters
+    ----------
+    model : a torch module, fitted scikit-learn / LightGBM / XGBoost estimator or Pipeline, path of an
+        .onnx file, any callable X -> outputs, or the ``TeacherOutputs`` of an earlier labelling
+    X : array, scipy sparse matrix or numeric frame of shape (n, d); or a stream of such batches (an
+        iterable, or a function returning one), which may be larger than memory
+    n_points : points, M
+    n_components : coordinates after the projection, p
+    family : "l2", "angular", "l1", "minhash", or a family whose bandwidth the training starts from.
+        MinHash takes sets (non-zero = member): its points are rows of X, only their weights are learned
+    n_concat : codes a row, K
+    kernel : "as_hashed" trains with the directions the sketch will use, "closed_form" with the
+        textbook kernel; "auto" takes the first for L2 with ternary directions (erratum 3)
+    n_directions : rows of directions averaged for "as_hashed", rounded up to a multiple of 16
+    linear : add a linear term on the projected input
+    norm_penalty : weight of the squared norm of f_K in the loss, in units of the outputs' variance.
+        About 1 / (L (R - 1)) of the sketch to be built is right: it is the variance its fold adds
+    task, classes : what the teacher does, where it cannot be found out
+    n_epochs : passes over the data at most; None aims at 2,000 steps, within 10 to 100 epochs
+    checkpoint : file that keeps the state after each epoch; a stopped run that is started again with
+        the same arguments goes on from it and ends in the same bytes
+    random_state : seed of everything random, including the directions
+
+    Returns
+    -------
+    KernelModel
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> f_K = distill(lambda X: np.sin(X[:, 0]), X, n_points=32, n_components=2, n_epochs=20)
+    >>> f_K.outputs(X).shape
+    (500, 1)
+    """
+    seed = resolve_seed(random_state)
+    check_count("n_points", n_points, MAX_FEATURES)
+    check_count("n_components", n_components, MAX_FEATURES)
+    check_count("n_concat", n_concat, MAX_CONCAT)
+    check_count("n_directions", n_directions, 65_536)
+    check_count("batch_size", batch_size, MAX_FEATURES)
+    if n_epochs is not None:
+        check_count("n_epochs", n_epochs, 1_000_000)
+    if not 0.0 < validation_fraction < 1.0:
+        raise InputError(f"validation_fraction={validation_fraction!r}; allowed is 0 < fraction < 1.")
+    if not (0.0 < learning_rate < float("inf") and 0.0 <= norm_penalty < float("inf")):
+        raise InputError(
+            f"learning_rate={learning_rate!r}, norm_penalty={norm_penalty!r}; the first must be above 0, "
+            "the second at least 0."
+        )
+    chosen = family_named(family)() if isinstance(family, str) else family
+    kernel = _choose_kernel(kernel, chosen, n_concat)
+    data = collect(model, X, task, classes, progress=progress)
+    targets = data.labels.values
+    training, validation = _split(len(targets), validation_fraction, seed)
+    sample = training[:_SAMPLE_ROWS]
+    settings: dict[str, Any] = dict(  # noqa: C408 - keyword arguments of Student.start
+        family=chosen,
+        keep_bandwidth=not isinstance(family, str),
+        kernel=kernel,
+        n_directions=-(-n_directions // KERNEL_LANES) * KERNEL_LANES,
+        n_concat=n_concat,
+        n_points=n_points,
+        n_components=n_components,
+        linear=linear,
+        seed=seed,
+    )
+    student = Student.start(data.rows(np.sort(sample)), targets[np.sort(sample)], **settings)
+    steps = ceil(len(training) / batch_size)
+    if n_epochs is None:
+        n_epochs = min(100, max(10, ceil(_TARGET_STEPS / steps)))
+    schedule = Schedule(n_epochs, steps, learning_rate, patience=max(5, n_epochs // 4))
+    key = fingerprint(settings, schedule, batch_size, norm_penalty, targets, training, validation)
+    best = _train(student, data, training, validation, schedule, batch_size, norm_penalty, checkpoint, key, progress)
+    return student.finish(best, data.labels.task, data.labels.classes)
+
+
+def _choose_kernel(kernel: str, family: Family, n_concat: int) -> str:
+    can = family.name == "l2" and n_concat <= KERNEL_MAX_CONCAT
+    if kernel == "auto":
+        return "as_hashed" if can and getattr(family, "directions", "") == "ternary" else "closed_form"
+    if kernel not in KERNELS:
+        raise InputError(f"kernel={kernel!r}; allowed are 'auto', {', '.join(map(repr, KERNELS))}.")
+    if kernel == "as_hashed" and not can:
+        raise InputError(
+            f"kernel='as_hashed' with family {family.name!r} and n_concat={n_concat}; it is offered for 'l2' with at "
+            f"most {KERNEL_MAX_CONCAT} codes. Use kernel='closed_form'."
+        )
+    return kernel
+
+
+def _split(n: int, validation_fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Shuffled row numbers for training and for validation; a tiny set validates on its training rows."""
+    order = np.random.default_rng([seed, 1]).permutation(n)
+    n_validation = min(int(n * validation_fraction), _VALIDATION_ROWS)
+    if n_validation < 5:
+        return order, order
+    return order[n_validation:], order[:n_validation]
+
+
+def _train(
+    student: Student,
+    data: TrainingSet,
+    training: np.ndarray,
+    validation: np.ndarray,
+    schedule: Schedule,
+    batch_size: int,
+    norm_penalty: float,
+    checkpoint: str | os.PathLike | None,
+    key: str,
+    progress: bool,
+) -> dict[str, np.ndarray]:
+    """Gradient descent; returns the parameters with the smallest validation error."""
+    parameters = student.parameters
+    optimizer = torch.optim.Adam([value for value in parameters.values() if value.requires_grad])
+    mean, scale = (torch.tensor(a, dtype=torch.float32) for a in (student.inputs.mean, student.inputs.scale))
+
+    def fetch(index: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+        X = (torch.from_numpy(data.rows(index)) - mean) / scale
+        return X, torch.from_numpy(student.standardise(data.labels.values[index]))
+
+    held_out = fetch(np.sort(validation))
+    best = {name: value.detach().numpy().copy() for name, value in parameters.items()}
+    numbers = {"epoch": 0.0, "error": _error(student, *held_out), "waited": 0.0}
+    if checkpoint is not None and (saved := load_state(checkpoint, key, parameters, optimizer)) is not None:
+        best, numbers = saved
+    with progress_bar("distilling", total=schedule.n_epochs, enabled=progress) as bar:
+        bar.advance(numbers["epoch"])
+        while numbers["epoch"] < schedule.n_epochs and numbers["waited"] < schedule.patience:
+            epoch = int(numbers["epoch"])
+            order = np.random.default_rng([student.seed, 2, epoch]).permutation(training)
+            for step, start in enumerate(range(0, len(order), batch_size)):
+                X, wanted = fetch(np.sort(order[start : start + batch_size]))
+                outputs, norm = student(X)
+                loss = (outputs - wanted).square().mean() + norm_penalty * norm
+                optimizer.zero_grad()
+                loss.backward()
+                for group in optimizer.param_groups:
+                    group["lr"] = schedule.rate(epoch * schedule.steps_per_epoch + step)
+                optimizer.step()
+            error = _error(student, *held_out)
+            numbers["epoch"] += 1
+            if error < numbers["error"]:
+                numbers.update(error=error, waited=0.0)
+                best = {name: value.detach().numpy().copy() for name, value in parameters.items()}
+            else:
+                numbers["waited"] += 1
+            if checkpoint is not None:
+                save_state(checkpoint, key, parameters, optimizer, best, numbers)
+            bar.advance(note=f"validation error {numbers['error']:.4f} of variance")
+    return best
+
+
+@torch.no_grad()
+def _error(student: Student, X: torch.Tensor, wanted: torch.Tensor) -> float:
+    """Mean squared error in units of the outputs' variance."""
+    total = 0.0
+    for start in range(0, len(X), 2_048):
+        outputs, _ = student(X[start : start + 2_048])
+        total += float((outputs - wanted[start : start + 2_048]).square().sum())
+    return total / wanted.numel()

@@ -1,0 +1,112 @@
+"""Stage 1's result: f_K(q) = sum_j weight_j k(A'q, x_j)**K + bias, the weighted kernel sum.
+
+Takes inputs X; hands on outputs, and its points and weights to ``build_sketch``.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._native import KERNEL_LANES, kernel_forward
+from ..arrays import as_table, check_width, iterate_blocks
+from ..errors import InputError
+from ..lsh import Family, HashFunctions
+from ..predictor import Predictor
+
+KERNELS = ("as_hashed", "closed_form")
+
+
+@dataclass(frozen=True, eq=False)
+class KernelModel(Predictor):
+    """A weighted sum of LSH kernels. Paper: Section 3.4, f_K.
+
+    Attributes
+    ----------
+    points : (M, p) float32, x_j
+    weights : (M, C) float32, alpha_j
+    bias : (C,) float32
+    family : the LSH family, with its learned bandwidth
+    n_concat : codes a row, K
+    projection : (d, p) float32, A; None where points live in the input space
+    shift : (p,) float32 added after the projection; None where the points have absorbed it
+    linear : (p, C) float32, an added linear term on the projected input; None without
+    kernel : "closed_form", the textbook kernel, or "as_hashed", the average over the first
+        ``n_directions`` hash directions that ``seed`` gives (erratum 3)
+    """
+
+    points: np.ndarray
+    weights: np.ndarray
+    bias: np.ndarray
+    family: Family
+    n_concat: int = 1
+    projection: np.ndarray | None = None
+    shift: np.ndarray | None = None
+    linear: np.ndarray | None = None
+    kernel: str = "closed_form"
+    n_directions: int = 128
+    seed: int = 0
+    task: str | None = None
+    classes: np.ndarray | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        if self.kernel not in KERNELS:
+            raise InputError(f"kernel={self.kernel!r}; allowed are {' and '.join(map(repr, KERNELS))}.")
+
+    @property
+    def n_features(self) -> int:
+        """Number of input features, d."""
+        return len(self.projection) if self.projection is not None else self.points.shape[1]
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs, C."""
+        return self.weights.shape[1]
+
+    @property
+    def n_parameters(self) -> int:
+        """Numbers in the model."""
+        parts = (self.points, self.weights, self.bias, self.projection, self.shift, self.linear)
+        return sum(part.size for part in parts if part is not None)
+
+    @cached_property
+    def _functions(self) -> HashFunctions:
+        return self.family.sample(self.points.shape[1], self.n_directions, self.n_concat, self.seed)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Projected inputs z = A'x + shift, float32 (n, p)."""
+        table = as_table(X)
+        check_width(table, self.n_features)
+        return np.concatenate([self._project(block) for _, block in iterate_blocks(table)])
+
+    def _project(self, block: np.ndarray) -> np.ndarray:
+        z = block if self.projection is None else block @ self.projection
+        return z if self.shift is None else z + self.shift
+
+    def kernel_matrix(self, X: Any) -> np.ndarray:
+        """k(A'q, x_j)**K for every row q of X and every point, float64 (n, M)."""
+        return self._kernel_of(self.transform(X))
+
+    def _kernel_of(self, z: np.ndarray) -> np.ndarray:
+        if self.kernel == "closed_form":
+            return self.family.closed_form(z, self.points, self.n_concat)
+        directions = self._functions.parameters["directions"]
+        u, v = (_along(points * np.float32(self.family.unit_scale), directions) for points in (z, self.points))
+        kernel = np.empty((len(z), len(self.points)), np.float32)
+        kernel_forward(u, v, kernel)
+        return kernel.astype(np.float64)
+
+    def _outputs(self, block: np.ndarray) -> np.ndarray:
+        z = self._project(block)
+        outputs = self._kernel_of(z) @ self.weights + self.bias
+        return outputs if self.linear is None else outputs + z @ self.linear
+
+
+def _along(points: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Positions of points (n, p) along directions (rows, K, p) in the C core's layout (rows / 16, n, K, 16)."""
+    n_rows, n_concat, p = directions.shape
+    lanes = KERNEL_LANES
+    matrix = directions.reshape(n_rows // lanes, lanes, n_concat, p).transpose(0, 3, 2, 1)
+    positions = np.einsum("np,bpkl->bnkl", points, matrix.astype(np.float32), optimize=True)
+    return np.ascontiguousarray(positions, dtype=np.float32)

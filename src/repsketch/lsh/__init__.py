@@ -1,0 +1,23 @@
+"""Locality-sensitive hashing: families, directions, the fold, and the generator behind them."""
+
+from ..errors import InputError
+from .angular import Angular
+from .family import Family, HashFunctions
+from .l1 import L1
+from .l2 import L2
+from .minhash import MinHash
+from .rows import RowHashes
+
+__all__ = ["L1", "L2", "Angular", "Family", "HashFunctions", "MinHash", "RowHashes", "family_named"]
+
+
+def family_named(name: str) -> type[Family]:
+    """The family class called ``name``: "l2", "angular", "minhash" or "l1".
+
+    >>> family_named("l2").__name__
+    'L2'
+    """
+    families = {family.name: family for family in (L2, Angular, MinHash, L1)}
+    if name not in families:
+        raise InputError(f"family={name!r}; allowed are {', '.join(map(repr, families))}.")
+    return families[name]

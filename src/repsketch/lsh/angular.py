@@ -1,0 +1,71 @@
+"""Sign random projections for the angle between two points: code = [a.x >= 0].
+
+Paper: Section 2.2 names the family; the hash is Charikar's (2002).
+"""
+
+from dataclasses import dataclass
+from itertools import product
+from typing import ClassVar
+
+import numpy as np
+
+from .directions import check_kind, draw_directions
+from .family import Family, HashFunctions, sum_along_direction
+
+_ENUMERATED = 8
+
+
+@dataclass(frozen=True)
+class Angular(Family):
+    """Angular LSH: one sign bit a code, collision probability 1 - angle / pi.
+
+    Gaussian directions by default: with few coordinates, ternary ones collide at another rate
+    (a direction of zeros always does). For ternary directions ``collision_probability`` is exact up
+    to 8 coordinates and the Gaussian limit above.
+
+    >>> Angular().collision_probability([1.0, 0.0], [0.0, 1.0])
+    np.float64(0.5)
+    """
+
+    directions: str = "gaussian"
+    name: ClassVar[str] = "angular"
+    is_binary: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_kind(self.directions)
+
+    def _draw(self, seed: int, n_rows: int, n_concat: int, n_features: int) -> dict[str, np.ndarray]:
+        return {"directions": draw_directions(self.directions, seed, n_rows, n_concat, n_features)}
+
+    def row_codes(self, scaled: np.ndarray, functions: HashFunctions, row: int) -> np.ndarray:
+        """Code = 1 where sum_j a_j z_j >= 0, else 0."""
+        directions = functions.parameters["directions"][row]
+        return np.stack([sum_along_direction(scaled, a, np.float32(0.0)) >= 0 for a in directions]).astype(np.int32)
+
+    def _kernel(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        if self.directions == "ternary" and x.shape[-1] <= _ENUMERATED:
+            return _ternary_sign_agreement(x, y)
+        return self._textbook(x, y)
+
+    def _textbook(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return angular_kernel(x, y)
+
+
+def angular_kernel(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """1 - angle(x, y) / pi along the last axis, the angle from Kahan's stable half-angle formula.
+
+    The zero vector hashes to 1 everywhere; it collides with any other point half of the time.
+    """
+    norms = [np.sqrt((points**2).sum(-1, keepdims=True)) for points in (x, y)]
+    u, v = (points / np.where(norm == 0, 1.0, norm) for points, norm in zip((x, y), norms, strict=True))
+    gap, total = (np.sqrt((w**2).sum(-1)) for w in (u - v, u + v))
+    zeros = [norm[..., 0] == 0 for norm in norms]
+    agreement = 1.0 - 2.0 * np.arctan2(gap, total) / np.pi
+    return np.where(zeros[0] & zeros[1], 1.0, np.where(zeros[0] | zeros[1], 0.5, agreement))
+
+
+def _ternary_sign_agreement(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    patterns = np.array(list(product((-1, 0, 1), repeat=x.shape[-1])), np.float64)
+    chance = np.where(patterns == 0, 2.0 / 3.0, 1.0 / 6.0).prod(axis=1)
+    signs = [points @ patterns.T >= 0 for points in (x, y)]
+    return (signs[0] == signs[1]) @ chance

@@ -1,0 +1,174 @@
+"""What every LSH family offers: sample functions, hash points, and the collision probability, its kernel.
+
+A family turns a point into integer *codes* of at most 16 bits. Two points share a code with a
+probability that is the family's kernel k; K independent codes agree together with probability k**K.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..arrays import as_table, check_finite, check_width, take_rows
+from ..errors import InputError
+from .generator import MAX_CONCAT, MAX_FEATURES, MAX_ROWS, resolve_seed
+
+CODE_MIN, CODE_MAX = -32_768, 32_767
+
+
+@dataclass(frozen=True)
+class HashFunctions:
+    """Hash functions drawn from a family: n_rows rows of n_concat codes over n_features coordinates.
+
+    ``parameters`` are the drawn arrays, each of shape (n_rows, n_concat, ...); they are a function
+    of the family and the seed and are never stored in a model.
+    """
+
+    seed: int
+    n_rows: int
+    n_concat: int
+    n_features: int
+    parameters: dict[str, np.ndarray]
+
+
+class Family(ABC):
+    """Base of the LSH families.
+
+    Subclasses implement ``_draw``, ``row_codes``, ``_kernel`` and ``_textbook``.
+    """
+
+    name: ClassVar[str]
+    #: Codes are 0/1 bits (sign random projections).
+    is_binary: ClassVar[bool] = False
+    #: Moving both points by the same vector leaves the kernel unchanged.
+    is_shift_invariant: ClassVar[bool] = False
+    #: Points may be moved by gradient descent and queries projected.
+    is_differentiable: ClassVar[bool] = True
+
+    @property
+    def unit_scale(self) -> float:
+        """What coordinates are multiplied by before hashing, so that a code costs additions only."""
+        return 1.0
+
+    def sample(self, n_features: int, n_rows: int = 1, n_concat: int = 1, random_state: Any = 0) -> HashFunctions:
+        """Draw ``n_rows`` x ``n_concat`` hash functions for points with ``n_features`` coordinates.
+
+        >>> from repsketch import lsh
+        >>> lsh.L2(bandwidth=2.0).sample(n_features=3, n_rows=5).parameters["directions"].shape
+        (5, 1, 3)
+        """
+        check_count("n_features", n_features, MAX_FEATURES)
+        check_count("n_rows", n_rows, MAX_ROWS)
+        check_count("n_concat", n_concat, MAX_CONCAT)
+        seed = resolve_seed(random_state)
+        parameters = self._draw(seed, n_rows, n_concat, n_features)
+        return HashFunctions(seed, n_rows, n_concat, n_features, parameters)
+
+    def hash(self, points: Any, functions: HashFunctions) -> np.ndarray:
+        """Codes of every point under every function, int32 of shape (n, n_rows, n_concat).
+
+        >>> from repsketch import lsh
+        >>> family = lsh.Angular()
+        >>> family.hash([[1.0, 2.0], [2.0, 4.0]], family.sample(2, n_rows=3)).shape
+        (2, 3, 1)
+        """
+        table = as_table(points, "points")
+        check_width(table, functions.n_features, "points")
+        block = check_finite(take_rows(table, 0, table.shape[0]), name="points")
+        scaled = np.ascontiguousarray(block.T) * np.float32(self.unit_scale)
+        rows = [self.row_codes(scaled, functions, row) for row in range(functions.n_rows)]
+        return np.ascontiguousarray(np.moveaxis(np.stack(rows), 2, 0), dtype=np.int32)
+
+    def collision_probability(self, x: Any, y: Any, n_concat: int = 1) -> np.ndarray:
+        """Probability that x and y share all of ``n_concat`` codes, float64.
+
+        Parameters
+        ----------
+        x, y : array_like of shape (..., p); the leading axes broadcast
+        n_concat : number of concatenated codes, K
+
+        >>> from repsketch import lsh
+        >>> lsh.L1(bandwidth=1.0).collision_probability([0.0, 0.0], [1.0, 1.0]).round(3)
+        np.float64(0.135)
+        """
+        check_count("n_concat", n_concat, MAX_CONCAT)
+        x, y = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(y, np.float64))
+        return self._kernel(x, y) ** n_concat
+
+    def closed_form(self, x: Any, y: Any, n_concat: int = 1) -> np.ndarray:
+        """The family's textbook kernel for every pair of x (n, p) and y (m, p), float64 (n, m).
+
+        Equal to ``collision_probability`` but for ternary directions, whose Gaussian limit it is
+        (erratum 3), and for the 16-bit mixing of codes (1 / 65536).
+
+        >>> from repsketch import lsh
+        >>> lsh.L1(bandwidth=1.0).closed_form([[0.0], [1.0]], [[0.0]]).round(3).tolist()
+        [[1.0], [0.368]]
+        """
+        check_count("n_concat", n_concat, MAX_CONCAT)
+        x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+        result = np.empty((len(x), len(y)))
+        for j, point in enumerate(y):
+            result[:, j] = self._textbook(x, point)
+        return result**n_concat
+
+    @abstractmethod
+    def _draw(self, seed: int, n_rows: int, n_concat: int, n_features: int) -> dict[str, np.ndarray]:
+        """The drawn arrays of ``HashFunctions.parameters``."""
+
+    @abstractmethod
+    def row_codes(self, scaled: np.ndarray, functions: HashFunctions, row: int) -> np.ndarray:
+        """Codes (K, n) of one row for points given as float32 ``scaled`` (p, n), already times ``unit_scale``."""
+
+    @abstractmethod
+    def _kernel(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Collision probability of one code for float64 arrays of one shape (..., p)."""
+
+    @abstractmethod
+    def _textbook(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """``closed_form`` of one code for float64 x (n, p) and one point y (p,)."""
+
+
+def check_count(name: str, value: Any, largest: int, smallest: int = 1) -> int:
+    """Return ``value`` if it is a whole number from ``smallest`` to ``largest``."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise InputError(f"{name}={value!r}; allowed is a whole number from {smallest} to {largest}.")
+    if not smallest <= value <= largest:
+        raise InputError(f"{name}={value}; allowed is {smallest} to {largest}.")
+    return int(value)
+
+
+def check_width_of_buckets(value: Any) -> float:
+    """Return a bandwidth as float if it is finite and positive."""
+    try:
+        bandwidth = float(value)
+    except (TypeError, ValueError):
+        bandwidth = np.nan
+    if not (np.isfinite(bandwidth) and bandwidth > 0):
+        raise InputError(f"bandwidth={value!r}; allowed is a finite number above 0.")
+    return bandwidth
+
+
+def sum_along_direction(scaled: np.ndarray, direction: np.ndarray, start: np.float32) -> np.ndarray:
+    """``start`` plus the coordinates of ``scaled`` (p, n) along ``direction`` (p,), float32 (n,).
+
+    Coordinates are added one after the other in rising order, each sum rounded to float32: the
+    order is part of the specification, so that every runtime gets the same bits. A coordinate whose
+    direction is 0 is skipped, +1 is an addition, -1 a subtraction.
+    """
+    total = np.full(scaled.shape[1], start, np.float32)
+    for coordinate in np.flatnonzero(direction):
+        step = direction[coordinate]
+        if step == 1:
+            total += scaled[coordinate]
+        elif step == -1:
+            total -= scaled[coordinate]
+        else:
+            total += scaled[coordinate] * step
+    return total
+
+
+def floor_code(values: np.ndarray) -> np.ndarray:
+    """Floor of float32 values as int32, saturated to 16 bits before the conversion."""
+    return np.clip(np.floor(values), CODE_MIN, CODE_MAX).astype(np.int32)

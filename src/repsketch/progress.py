@@ -1,0 +1,58 @@
+"""Progress bars, drawn by rich and only when a person is watching a terminal."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+
+class _Silent:
+    """The bar nobody sees."""
+
+    def advance(self, steps: float = 1, note: str = "") -> None:
+        """Do nothing."""
+
+
+class _Bar:
+    def __init__(self, progress, task):
+        self._progress, self._task = progress, task
+
+    def advance(self, steps: float = 1, note: str = "") -> None:
+        """Move on by ``steps`` and show ``note`` beside the bar."""
+        self._progress.update(self._task, advance=steps, note=note)
+
+
+@contextmanager
+def progress_bar(title: str, total: float, *, enabled: bool = True) -> Iterator[_Bar | _Silent]:
+    """Yield a bar with ``advance(steps, note)``; silent without a terminal or without rich.
+
+    >>> with progress_bar("hashing", 3) as bar:
+    ...     bar.advance(3)
+    """
+    if enabled:
+        try:
+            from rich import console, progress
+        except ImportError:
+            enabled = False
+    if not enabled or not (screen := console.Console(stderr=True)).is_terminal:
+        yield _Silent()
+        return
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.TaskProgressColumn(),
+        progress.TimeRemainingColumn(),
+        progress.TextColumn("{task.fields[note]}"),
+    )
+    with progress.Progress(*columns, console=screen, transient=True) as bars:
+        yield _Bar(bars, bars.add_task(title, total=total, note=""))
+
+
+def track(items: Iterable, title: str, total: int, *, enabled: bool = True) -> Iterator:
+    """Yield ``items`` one by one under a bar.
+
+    >>> list(track(range(3), "rows", 3))
+    [0, 1, 2]
+    """
+    with progress_bar(title, total, enabled=enabled) as bar:
+        for item in items:
+            yield item
+            bar.advance()

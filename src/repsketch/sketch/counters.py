@@ -1,0 +1,90 @@
+"""The additive state of a sketch: sums of weights in 64-bit fixed point.
+
+Weights are rounded once to whole multiples of ``step``; after that every operation is integer
+arithmetic. So the counters are the same bytes for any order, batching or partitioning of the points,
+and subtracting undoes adding exactly.
+"""
+
+from dataclasses import dataclass, replace
+from math import ceil, log2
+
+import numpy as np
+
+from ..errors import InputError, MergeError
+
+DEFAULT_STEP = 2.0**-32  # weights to 2e-10, sums up to 1e9
+_EXACT = 2.0**53  # float64 adds whole numbers exactly up to here
+_LARGEST = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class Counters:
+    """Sums of weights in units of ``step``.
+
+    Attributes
+    ----------
+    sums : (L, R, C) int64
+    total : (C,) int64, sum of all weights added
+    mass : sum of the sizes of all weights added, the bound that guards against overflow
+    """
+
+    sums: np.ndarray
+    total: np.ndarray
+    mass: int
+    step: float
+
+    @classmethod
+    def zeros(cls, n_rows: int, n_buckets: int, n_outputs: int, step: float = DEFAULT_STEP) -> "Counters":
+        """No points yet."""
+        if not (0.0 < step < float("inf")) or log2(step) % 1:
+            raise InputError(f"weight_step={step!r}; allowed is a power of two, such as 2**-32.")
+        return cls(np.zeros((n_rows, n_buckets, n_outputs), np.int64), np.zeros(n_outputs, np.int64), 0, step)
+
+    @property
+    def values(self) -> np.ndarray:
+        """The sums as numbers, float64 (L, R, C)."""
+        return self.sums * self.step
+
+    def round(self, weights: np.ndarray) -> np.ndarray:
+        """Weights (n, C) in whole steps, as float64 that holds integers."""
+        whole = np.rint(weights / self.step)
+        largest = np.abs(whole).max(initial=0.0)
+        if largest >= _EXACT:
+            raise InputError(
+                f"a weight of {largest * self.step:.3g} with weight_step={self.step:.3g}; allowed is less than "
+                f"{_EXACT * self.step:.3g}. Scale the weights down or start from a larger weight_step."
+            )
+        return whole
+
+    def rows_at_once(self, whole: np.ndarray) -> int:
+        """How many points may be summed in float64 without rounding."""
+        return max(1, int((_EXACT - 1) // max(1.0, np.abs(whole).max(initial=0.0))))
+
+    def plus(self, sums: np.ndarray, total: np.ndarray, mass: int, sign: int = 1) -> "Counters":
+        """These counters with other sums (same step) added or, with ``sign`` -1, taken off."""
+        if self.mass + mass >= _LARGEST:
+            raise MergeError(
+                f"the sum of all weights would pass {_LARGEST * self.step:.3g}, what 64 bits hold with "
+                f"weight_step={self.step:.3g}; start from a larger weight_step."
+            )
+        return replace(self, sums=self.sums + sign * sums, total=self.total + sign * total, mass=self.mass + mass)
+
+    def times(self, factor: float) -> "Counters":
+        """All sums multiplied by ``factor`` and rounded to whole steps."""
+        if not np.isfinite(factor):
+            raise InputError(f"factor={factor!r}; allowed is a finite number.")
+        mass = ceil(self.mass * abs(factor))
+        if mass >= _LARGEST:
+            raise MergeError(f"scaling by {factor!r} would pass what 64 bits hold; start from a larger weight_step.")
+        sums, total = (np.rint(part * factor).astype(np.int64) for part in (self.sums, self.total))
+        return replace(self, sums=sums, total=total, mass=mass)
+
+
+def step_for(weights: np.ndarray) -> float:
+    """A power of two that divides the weights' total size into about 2**40 steps.
+
+    >>> step_for(np.array([[512.0], [-512.0]])) == 2.0**-30
+    True
+    """
+    size = float(np.abs(weights).sum(axis=0).max(initial=0.0))
+    return 2.0 ** (ceil(log2(size)) - 40) if size > 0 else DEFAULT_STEP

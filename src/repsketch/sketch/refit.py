@@ -1,0 +1,166 @@
+"""Beyond the paper: choose the counters that predict best, with the hashes as they are.
+
+A query reads one counter a row, so its output is linear in the counters: the design matrix has one
+column a bucket and L ones a row. Ridge regression on these indicators gives the best counters in the
+least-squares sense; how strongly to shrink is chosen on rows held out. Refitted counters are no
+longer sums of weights: unbiasedness and the 1/sqrt(L) law of Theorems 1 and 2 are given up.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays import as_outputs, as_table, check_not_empty, iterate_blocks
+from ..errors import InputError, require
+from .query import project
+
+if TYPE_CHECKING:
+    from .sketch import Sketch
+
+#: Strengths tried, as multiples of the number of rows.
+STRENGTHS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+_LARGEST_SYSTEM = 16_384  # unknowns of the dense system: 2 GiB
+_BLOCK_CELLS = 1 << 25  # indicator cells built at once
+
+
+def refit(
+    sketch: "Sketch",
+    X: Any,
+    targets: Any,
+    *,
+    strengths: Sequence[float] = STRENGTHS,
+    validation_fraction: float = 0.2,
+    random_state: Any = 0,
+    progress: bool = True,
+) -> "Sketch":
+    """The sketch with counters fitted to ``targets`` by ridge regression, hashes unchanged.
+
+    The result averages its rows: a median of means has no meaning for counters fitted together.
+
+    Parameters
+    ----------
+    X : (n, d) inputs
+    targets : (n,) or (n, C) outputs wanted, for example the teacher's
+    strengths : ridge strengths tried, as multiples of n; the best on held-out rows is used on all rows
+    validation_fraction : share of the rows held out for that choice
+
+    >>> import numpy as np
+    >>> from repsketch import lsh, Sketch
+    >>> X = np.random.default_rng(0).normal(size=(400, 2))
+    >>> blank = Sketch.empty(lsh.L2(bandwidth=1.0), n_rows=40, n_buckets=8, n_features=2)
+    >>> fitted = refit(blank, X, X[:, 0])
+    >>> bool(np.abs(fitted.predict(X) - X[:, 0]).mean() < 0.2)
+    True
+    """
+    table = as_table(X)
+    check_not_empty(table)
+    wanted = as_outputs(targets, table.shape[0])
+    sketch._check_columns(wanted)
+    if not strengths or not all(0.0 < strength < float("inf") for strength in strengths):
+        raise InputError(f"strengths={strengths!r}; allowed are finite numbers above 0, at least one.")
+    if not 0.0 < validation_fraction < 1.0:
+        raise InputError(f"validation_fraction={validation_fraction!r}; allowed is 0 < fraction < 1.")
+    n = len(wanted)
+    size = min(n, sketch.n_rows * sketch.n_buckets)
+    if size > _LARGEST_SYSTEM:
+        raise InputError(
+            f"refit of {sketch.n_rows} x {sketch.n_buckets} counters on {n} rows solves for {size} unknowns; "
+            f"allowed are {_LARGEST_SYSTEM}. Use fewer counters, or fewer rows of X."
+        )
+    cells = _cells(sketch, table, progress)
+    if sketch.linear is not None:
+        wanted = wanted - _linear_part(sketch, sketch.linear, table)
+    order = np.random.default_rng([int(random_state or 0), 3]).permutation(n)
+    n_held = int(n * validation_fraction)
+    held, kept = order[:n_held], order[n_held:]
+    strength = strengths[0]
+    if len(strengths) > 1 and n_held >= 5:
+        trials = _ridge(cells[kept], wanted[kept], strengths, sketch)
+        errors = [((_read(cells[held], trial) - wanted[held]) ** 2).mean() for trial in trials]
+        strength = strengths[int(np.argmin(errors))]
+    elif len(strengths) > 1:
+        strength = sorted(strengths)[len(strengths) // 2]  # too few rows to choose on: the middle one
+    (counters,) = _ridge(cells, wanted, [strength], sketch)
+    shaped = counters.reshape(sketch.n_rows, sketch.n_buckets, -1).astype(np.float32)
+    return replace(sketch, sums=None, fitted=shaped, output_scale=None, output_bias=None, n_groups=1)
+
+
+def _cells(sketch: "Sketch", table: Any, progress: bool) -> np.ndarray:
+    """Column of the indicator matrix that each row of X has a one in, for each row of the sketch; (n, L)."""
+    buckets = sketch.buckets(table)
+    return buckets + np.arange(sketch.n_rows, dtype=np.int32) * sketch.n_buckets
+
+
+def _linear_part(sketch: "Sketch", linear: np.ndarray, table: Any) -> np.ndarray:
+    parts = [project(sketch, block).T.astype(np.float64) @ linear for _, block in iterate_blocks(table)]
+    return np.concatenate(parts)
+
+
+def _read(cells: np.ndarray, counters: np.ndarray) -> np.ndarray:
+    """Mean over the sketch's rows of the counters (L * R, C) that ``cells`` (n, L) name, (n, C)."""
+    total = np.zeros((len(cells), counters.shape[1]))
+    for column in cells.T:
+        total += counters[column]
+    return total / cells.shape[1]
+
+
+def _indicators(cells: np.ndarray, width: int) -> Iterator[tuple[int, np.ndarray]]:
+    """Dense float32 slabs of the indicator matrix with the row they start at."""
+    at_once = max(1, _BLOCK_CELLS // width)
+    for start in range(0, len(cells), at_once):
+        part = cells[start : start + at_once]
+        slab = np.zeros((len(part), width), np.float32)
+        np.put_along_axis(slab, part.astype(np.int64), 1.0, axis=1)
+        yield start, slab
+
+
+def _ridge(cells: np.ndarray, wanted: np.ndarray, strengths: Sequence[float], sketch: "Sketch") -> list[np.ndarray]:
+    """Counters (L * R, C) for each strength: argmin sum (mean of read counters - wanted)**2 + penalty.
+
+    Solved for the counters' part c / L around the mean of ``wanted``, which the counters absorb. The
+    smaller of the two equivalent systems is solved: (H'H + s) in the buckets or (HH' + s) in the rows.
+    """
+    linalg = require("scipy.linalg", "train")
+    n_rows, width = sketch.n_rows, sketch.n_rows * sketch.n_buckets
+    middle = wanted.mean(axis=0)
+    centred = wanted - middle
+    n = len(cells)
+    moment = np.zeros((width, wanted.shape[1]))
+    for column in cells.T:
+        for output in range(wanted.shape[1]):
+            moment[:, output] += np.bincount(column, centred[:, output], width)
+    in_buckets = width <= n
+    gram = _gram_of_buckets(cells, width) if in_buckets else _gram_of_rows(cells)
+    diagonal = np.diag_indices_from(gram)
+    base = gram[diagonal].copy()
+    solutions = []
+    for strength in strengths:
+        gram[diagonal] = base + strength * n
+        factor = linalg.cho_factor(gram, lower=True)
+        if in_buckets:
+            part = linalg.cho_solve(factor, moment)
+        else:
+            dual = linalg.cho_solve(factor, centred)
+            part = np.zeros_like(moment)
+            for column in cells.T:
+                np.add.at(part, column, dual)
+        solutions.append(part * n_rows + middle)
+    return solutions
+
+
+def _gram_of_buckets(cells: np.ndarray, width: int) -> np.ndarray:
+    """H'H: how often two buckets are hit together; exact, since float32 counts below 2**24 a slab are."""
+    gram = np.zeros((width, width))
+    for _, slab in _indicators(cells, width):
+        gram += slab.T @ slab
+    return gram
+
+
+def _gram_of_rows(cells: np.ndarray) -> np.ndarray:
+    """HH': in how many rows of the sketch two inputs share their bucket."""
+    gram = np.zeros((len(cells), len(cells)))
+    for column in cells.T:
+        gram += column[:, None] == column[None, :]
+    return gram

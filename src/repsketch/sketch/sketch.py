@@ -1,0 +1,279 @@
+"""Stage 2's result: the L x R array of counters, with all that is needed to read it.
+
+Made by ``build_sketch`` from a kernel model or by ``Sketch.empty`` for a stream of points. A sketch
+never changes: every method that alters it returns another one.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..arrays import as_outputs, as_table, check_width, iterate_blocks
+from ..errors import InputError, MergeError
+from ..lsh import Family, RowHashes
+from ..lsh.family import check_count
+from ..lsh.generator import resolve_seed
+from ..predictor import Predictor
+from ..progress import progress_bar
+from ..theory import Cost
+from .aggregate import choose_groups
+from .counters import DEFAULT_STEP, Counters
+from .query import project, query
+
+MAX_OUTPUTS = 65_536
+_HEADER_NBYTES = 32  # seed, sizes and flags a device must know
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch(Predictor):
+    """Counters that predict by hashing.
+
+    An output is ``gain * aggregate(counters[l, h_l(z)]) + offset``, plus ``linear`` on z if there.
+
+    Attributes
+    ----------
+    hashes : the functions h_1 ... h_L, given by family, sizes and seed
+    counters : (L, R, C) float32, S of the paper
+    projection : (d, p) float32 in the family's units (A times ``family.unit_scale``), or None
+    shift : (p,) float32 added after the projection, or None
+    linear : (p, C) float32 on the projected input, or None
+    output_scale, output_bias : (C,) float64, applied to the debiased estimate
+    debias : take the fold's accidental collisions out of the estimate (erratum 2)
+    n_groups : 1 for the mean, else groups of the median of means
+    sums : the additive state behind the counters; None once they are refitted
+    task, classes : what the outputs mean
+    """
+
+    hashes: RowHashes
+    sums: Counters | None
+    fitted: np.ndarray | None = None  # (L, R, C) float32: refitted counters, in place of sums
+    projection: np.ndarray | None = None
+    shift: np.ndarray | None = None
+    linear: np.ndarray | None = None
+    output_scale: np.ndarray | None = None
+    output_bias: np.ndarray | None = None
+    debias: bool = True
+    n_groups: int = 1
+    task: str | None = None
+    classes: np.ndarray | None = None
+
+    @classmethod
+    def empty(
+        cls,
+        family: Family,
+        n_rows: int,
+        n_buckets: int,
+        n_features: int,
+        n_concat: int = 1,
+        *,
+        n_outputs: int = 1,
+        aggregate: str = "mean",
+        n_groups: int | None = None,
+        fold: str = "universal",
+        debias: bool = True,
+        weight_step: float = DEFAULT_STEP,
+        random_state: Any = 0,
+    ) -> "Sketch":
+        """A sketch without points, to ``add`` weighted points to: a weighted RACE sketch.
+
+        >>> from repsketch import lsh
+        >>> density = Sketch.empty(lsh.L2(bandwidth=1.0), n_rows=50, n_buckets=16, n_features=2)
+        >>> density = density.add([[0.0, 0.0], [9.0, 9.0]], [2.0, 1.0])
+        >>> density.predict([[0.0, 0.0]]).round()
+        array([2.], dtype=float32)
+        """
+        hashes = RowHashes(family, n_rows, n_buckets, n_features, n_concat, resolve_seed(random_state), fold)
+        check_count("n_outputs", n_outputs, MAX_OUTPUTS)
+        n_groups = choose_groups(aggregate, n_groups, n_rows)
+        sums = Counters.zeros(n_rows, n_buckets, n_outputs, weight_step)
+        return cls(hashes, sums, debias=debias, n_groups=n_groups)
+
+    @cached_property
+    def counters(self) -> np.ndarray:
+        """S of the paper, (L, R, C) float32: sums of weights, or what ``refit`` put in their place."""
+        if self.sums is not None:
+            return self.sums.values.astype(np.float32)
+        assert self.fitted is not None
+        return self.fitted
+
+    @property
+    def n_rows(self) -> int:
+        """Rows, L."""
+        return self.hashes.n_rows
+
+    @property
+    def n_buckets(self) -> int:
+        """Buckets a row, R."""
+        return self.hashes.n_buckets
+
+    @property
+    def n_features(self) -> int:
+        """Number of input features, d."""
+        return len(self.projection) if self.projection is not None else self.hashes.n_features
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs, C."""
+        return self.counters.shape[2]
+
+    @cached_property
+    def _affine(self) -> tuple[np.ndarray, np.ndarray]:
+        """Gain and offset (C,) that undo the fold's bias and apply the output's scale and bias, float64.
+
+        Erratum 2: E[mean] = f + rate * (total - f), so f = (mean - rate * total) / (1 - rate).
+        """
+        scale = np.ones(self.n_outputs) if self.output_scale is None else self.output_scale
+        bias = np.zeros(self.n_outputs) if self.output_bias is None else self.output_bias
+        if self.sums is None or not self.debias:
+            return scale, bias
+        rate = self.hashes.collision_rate
+        gain = scale / (1.0 - rate)
+        return gain, bias - gain * rate * (self.sums.total * self.sums.step)
+
+    @cached_property
+    def gain(self) -> np.ndarray:
+        """What the aggregate is multiplied by, float32 (C,)."""
+        return self._affine[0].astype(np.float32)
+
+    @cached_property
+    def offset(self) -> np.ndarray:
+        """What is added after the gain, float32 (C,)."""
+        return self._affine[1].astype(np.float32)
+
+    def _outputs(self, block: np.ndarray) -> np.ndarray:
+        return query(self, block)
+
+    def buckets(self, X: Any) -> np.ndarray:
+        """Bucket of every input in every row, int32 (n, L)."""
+        table = as_table(X)
+        check_width(table, self.n_features)
+        result = np.empty((table.shape[0], self.n_rows), np.int32)
+        for start, block in iterate_blocks(table):
+            z = project(self, block)
+            for row in range(self.n_rows):
+                result[start : start + len(block), row] = self.hashes.buckets(z, row)
+        return result
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes a device must hold: every float32 number, and the header with seed and sizes."""
+        arrays = (self.counters, self.projection, self.shift, self.linear, self.gain, self.offset)
+        return _HEADER_NBYTES + 4 * sum(array.size for array in arrays if array is not None)
+
+    def cost(self) -> Cost:
+        """What one prediction costs: numbers, operations, energy."""
+        return Cost.of_sketch(
+            self.n_features,
+            self.hashes.n_features,
+            self.n_rows,
+            self.n_buckets,
+            self.hashes.n_concat,
+            self.n_outputs,
+            projected=self.projection is not None,
+            dense_directions=getattr(self.hashes.family, "directions", "gaussian") != "ternary",
+            has_linear=self.linear is not None,
+        )
+
+    def add(self, points: Any, weights: Any = None, *, progress: bool = True) -> "Sketch":
+        """The sketch with weighted points added. Paper: Algorithm 1.
+
+        Parameters
+        ----------
+        points : (n, p) in the space that is hashed (after the projection, if there is one)
+        weights : (n,) or (n, C); 1 for every point by default
+        """
+        return self._accumulate(points, weights, sign=1, progress=progress)
+
+    def subtract(self, points: Any, weights: Any = None, *, progress: bool = True) -> "Sketch":
+        """The sketch with weighted points taken off: exactly what it was before they were added."""
+        return self._accumulate(points, weights, sign=-1, progress=progress)
+
+    def _accumulate(self, points: Any, weights: Any, sign: int, progress: bool) -> "Sketch":
+        state = self._additive("added to")
+        table = as_table(points, "points")
+        check_width(table, self.hashes.n_features, "points")
+        n = table.shape[0]
+        values = np.ones((n, self.n_outputs)) if weights is None else as_outputs(weights, n, "weights")
+        if values.shape[1] != self.n_outputs:
+            raise InputError(f"weights have {values.shape[1]} columns; this sketch has {self.n_outputs} outputs.")
+        scale = np.float32(self.hashes.family.unit_scale)
+        with progress_bar("sketching", total=n, enabled=progress) as bar:
+            for start, block in iterate_blocks(table, "points"):
+                z = np.ascontiguousarray(block.T) * scale
+                whole = state.round(values[start : start + len(block)])
+                state = self._add_block(state, z, whole, sign)
+                bar.advance(len(block))
+        return replace(self, sums=state)
+
+    def _add_block(self, state: Counters, z: np.ndarray, whole: np.ndarray, sign: int) -> Counters:
+        at_once = state.rows_at_once(whole)
+        for start in range(0, len(whole), at_once):
+            part, weights = z[:, start : start + at_once], whole[start : start + at_once]
+            sums = np.empty_like(state.sums)
+            for row in range(self.n_rows):
+                bucket = self.hashes.buckets(part, row)
+                for output in range(self.n_outputs):
+                    sums[row, :, output] = np.bincount(bucket, weights[:, output], self.n_buckets)
+            mass = int(np.abs(weights).sum(axis=0).max())
+            state = state.plus(sums, weights.sum(axis=0).astype(np.int64), mass, sign)
+        return state
+
+    def merge(self, other: "Sketch") -> "Sketch":
+        """The sketch of both sketches' points: the same bytes as one build over all of them."""
+        mine, theirs = self._additive("merged"), other._additive("merged")
+        if self.hashes != other.hashes:
+            raise MergeError(f"other hash functions: {self.hashes} and {other.hashes}; build both alike.")
+        if mine.step != theirs.step or mine.sums.shape != theirs.sums.shape:
+            raise MergeError("other weight_step or number of outputs; build both alike.")
+        names = ("projection", "shift", "linear", "output_scale", "output_bias", "classes")
+        if self.task != other.task or any(_differ(getattr(self, name), getattr(other, name)) for name in names):
+            raise MergeError("other projection, output scale or classes; only sketches of one model can be merged.")
+        return replace(self, sums=mine.plus(theirs.sums, theirs.total, theirs.mass))
+
+    def scale(self, factor: float) -> "Sketch":
+        """The sketch with every weight multiplied by ``factor``, for example to let old points fade."""
+        return replace(self, sums=self._additive("scaled").times(factor))
+
+    def _additive(self, verb: str) -> Counters:
+        if self.sums is None:
+            raise MergeError(f"a refitted sketch cannot be {verb}: its counters are no longer sums of point weights.")
+        return self.sums
+
+    def calibrate(self, X: Any, targets: Any) -> "Sketch":
+        """The sketch with two numbers an output, scale and bias, fitted to ``targets`` by least squares.
+
+        Parameters
+        ----------
+        X : (n, d) inputs; targets : (n,) or (n, C), for example the teacher's outputs
+        """
+        outputs = self.outputs(X).astype(np.float64)
+        wanted = as_outputs(targets, len(outputs))
+        self._check_columns(wanted)
+        middle, aim = outputs.mean(axis=0), wanted.mean(axis=0)
+        variance = ((outputs - middle) ** 2).mean(axis=0)
+        slope = ((outputs - middle) * (wanted - aim)).mean(axis=0) / np.where(variance > 0, variance, 1.0)
+        slope = np.where(variance > 0, slope, 1.0)
+        scale = np.ones(self.n_outputs) if self.output_scale is None else self.output_scale
+        bias = np.zeros(self.n_outputs) if self.output_bias is None else self.output_bias
+        linear = None if self.linear is None else (self.linear * slope).astype(np.float32)
+        return replace(
+            self, output_scale=scale * slope, output_bias=bias * slope + aim - slope * middle, linear=linear
+        )  # fmt: skip
+
+    def _check_columns(self, targets: np.ndarray) -> None:
+        if targets.shape[1] != self.n_outputs:
+            raise InputError(f"targets have {targets.shape[1]} columns; this sketch has {self.n_outputs} outputs.")
+
+    def refit(self, X: Any, targets: Any, **options: Any) -> "Sketch":
+        """The sketch with counters fitted to ``targets``, hashes unchanged; see ``repsketch.sketch.refit.refit``."""
+        from .refit import refit
+
+        return refit(self, X, targets, **options)
+
+
+def _differ(a: np.ndarray | None, b: np.ndarray | None) -> bool:
+    if a is None or b is None:
+        return (a is None) != (b is None)
+    return not np.array_equal(a, b)
