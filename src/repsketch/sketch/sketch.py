@@ -6,7 +6,7 @@ never changes: every method that alters it returns another one.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from .counters import DEFAULT_STEP, Counters
 from .query import project, query
 
 MAX_OUTPUTS = 65_536
-_HEADER_NBYTES = 32  # seed, sizes and flags a device must know
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +44,9 @@ class Sketch(Predictor):
     sums : the additive state behind the counters; None once they are refitted
     task, classes : what the outputs mean
     """
+
+    #: Seed, sizes and flags that a device must know.
+    HEADER_NBYTES: ClassVar[int] = 32
 
     hashes: RowHashes
     sums: Counters | None
@@ -160,7 +162,7 @@ class Sketch(Predictor):
     def nbytes(self) -> int:
         """Bytes a device must hold: every float32 number, and the header with seed and sizes."""
         arrays = (self.counters, self.projection, self.shift, self.linear, self.gain, self.offset)
-        return _HEADER_NBYTES + 4 * sum(array.size for array in arrays if array is not None)
+        return self.HEADER_NBYTES + 4 * sum(array.size for array in arrays if array is not None)
 
     def cost(self) -> Cost:
         """What one prediction costs: numbers, operations, energy."""

@@ -1,0 +1,32 @@
+"""The command line: one file a verb."""
+
+import sys
+
+
+def main() -> None:
+    """Run ``repsketch``; bad input ends with one line and exit code 2."""
+    from ..errors import RepSketchError, require
+
+    try:
+        typer = require("typer", "cli")
+    except RepSketchError as error:
+        print(f"repsketch: {error}", file=sys.stderr)
+        sys.exit(2)
+    from .demo import demo
+
+    app = typer.Typer(
+        help="Turn any trained model into a few kilobytes of counters that predict by hashing.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(lambda: None)  # keeps `demo` a verb while it is the only one
+    app.command()(demo)
+    try:
+        app()
+    except RepSketchError as error:
+        print(f"repsketch: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("repsketch: stopped", file=sys.stderr)
+        sys.exit(130)

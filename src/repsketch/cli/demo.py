@@ -1,0 +1,53 @@
+"""``repsketch demo``: the whole flow on scikit-learn's digits, with a table of what each stage costs."""
+
+
+def demo() -> None:
+    """Train a teacher on handwritten digits, distil it, sketch it, and print what each stage costs."""
+    from ..errors import require
+
+    require("torch", "train")
+    datasets = require("sklearn.datasets", "train")
+    selection = require("sklearn.model_selection", "train")
+    from rich.console import Console
+    from rich.table import Table
+
+    from .. import SketchClassifier, build_sketch
+    from ..baselines import train_mlp
+    from ..baselines.mlp import widths_of
+    from ..kernel.distill import distill
+    from ..teacher import as_teacher
+    from ..theory import Cost
+
+    X, y = datasets.load_digits(return_X_y=True)
+    X_train, X_test, y_train, y_test = selection.train_test_split(X, y, test_size=0.25, random_state=0, stratify=y)
+    screen = Console()
+    screen.print(f"Handwritten digits: {len(X_train)} images of 8 x 8 to learn from, {len(X_test)} to test on.")
+    network = train_mlp(X_train, y_train, (256, 128), task="classification", n_epochs=60, batch_size=64, dropout=0.2)
+    labels = as_teacher(network).label(X_train)
+    kernel = distill(labels, X_train, n_points=256, n_components=16)
+    sketch = build_sketch(kernel, n_rows=200, n_buckets=4)
+    small = SketchClassifier(teacher=network, budget="16KB", random_state=0).fit(X_train, y_train)
+
+    cost = Cost.of_mlp(widths_of(network))
+    # A query of the kernel model: the projection, then a distance and a weight vector for every point.
+    n_points, p = kernel.points.shape
+    kernel_flops = 2 * kernel.n_features * p + n_points * (3 * p + 2 * kernel.n_outputs)
+    said = as_teacher(network).label(X_test).values.argmax(axis=1)
+    stages = [
+        ("teacher: network 256/128", said, cost.nbytes(32), cost.paper_flops),
+        ("kernel: 256 points", kernel.predict(X_test), 4 * kernel.n_parameters, kernel_flops),
+        ("sketch: 200 x 4 counters", sketch.predict(X_test), sketch.nbytes, sketch.cost().paper_flops),
+        ("refitted within 16KB", small.predict(X_test), small.sketch_.nbytes, small.sketch_.cost().paper_flops),
+    ]
+    table = Table(title="From a network to counters", caption="bytes at float32; FLOPs as the paper counts them")
+    table.add_column("stage", no_wrap=True)
+    for name in ("accuracy", "bytes", "", "FLOPs", ""):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, predicted, nbytes, flops in stages:
+        smaller, cheaper = (f"{stages[0][i] / value:.1f}x less" for i, value in ((2, nbytes), (3, flops)))
+        first = name == stages[0][0]
+        accuracy = f"{(predicted == y_test).mean():.3f}"
+        table.add_row(
+            name, accuracy, f"{nbytes:,}", "" if first else smaller, f"{flops:,.0f}", "" if first else cheaper
+        )
+    screen.print(table)

@@ -1,0 +1,1 @@
+"""From a budget in bytes to the sizes of a sketch."""
