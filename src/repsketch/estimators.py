@@ -14,12 +14,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .arrays import is_sparse, iterate_blocks
+from .arrays import is_sparse
 from .errors import InputError
-from .kernel import KernelModel
 from .kernel.distill import distill
 from .predictor import to_choice, to_probabilities
-from .sketch import Sketch, build_sketch
+from .sketch import build_sketch
+from .sketch.build import spread_levels
 from .teacher import TeacherOutputs, as_teacher
 from .tune.budget import parse_budget, plan_for
 
@@ -67,8 +67,8 @@ class _SketchEstimator(BaseEstimator):
             random_state=seed,
             progress=self.progress,
         )
-        wide = _with_hash_width(kernel, X, plan.n_buckets)
-        blank = build_sketch(wide, plan.n_rows, plan.n_buckets, random_state=seed, fold="direct", progress=False)
+        hashed = spread_levels(kernel, X, plan.n_buckets)
+        blank = build_sketch(hashed, plan.n_rows, plan.n_buckets, random_state=seed, fold="direct", progress=False)
         self.sketch_ = blank.refit(X, labels.values, random_state=seed, progress=self.progress)
 
     def _outputs(self, X: Any) -> np.ndarray:
@@ -197,17 +197,3 @@ def _boosted_trees(kind: type, X: Any, y: np.ndarray, seed: int) -> Any:
     """The teacher of an estimator without one; small data get small leaves."""
     leaf = max(1, min(20, X.shape[0] // 20))
     return kind(min_samples_leaf=leaf, random_state=seed).fit(_dense(X), y)
-
-
-def _with_hash_width(kernel: KernelModel, X: Any, n_buckets: int) -> KernelModel:
-    """The kernel model with a bucket width that spreads ``n_buckets`` levels over the data.
-
-    The kernel's own width makes the paper's counters unbiased. Counters that are refitted need no
-    such link, and predict better when the levels of a row cover two standard deviations either side.
-    """
-    blocks = [kernel._project(block) for _, block in iterate_blocks(X)]
-    deviation = float(np.sqrt(np.concatenate(blocks).var(axis=0, dtype=np.float64).sum()))
-    if deviation == 0:
-        return kernel
-    family = type(kernel.family)(**{**vars(kernel.family), "bandwidth": 4.0 * deviation / n_buckets})
-    return replace(kernel, family=family)

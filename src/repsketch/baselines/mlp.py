@@ -73,9 +73,10 @@ def train_mlp(
     middle, spread = (np.median(targets), targets.std() or 1.0) if task == "regression" else (0.0, 1.0)
     with torch.random.fork_rng():
         torch.manual_seed(random_state)  # initial weights and dropout
-        network = _network(inputs.shape[1], hidden, width_out, dropout)
         model = nn.Sequential(
-            _Affine(1.0 / scale.scale, -scale.mean / scale.scale), *network, _Affine(np.array(spread), np.array(middle))
+            _Affine(1.0 / scale.scale, -scale.mean / scale.scale),
+            *_layers(inputs.shape[1], hidden, width_out, dropout),
+            _Affine(np.array(spread), np.array(middle)),
         )
         wanted = torch.tensor((targets - middle) / spread, dtype=torch.float32)
         loss_of = _loss(task, width_out)
@@ -110,7 +111,7 @@ def widths_of(model: nn.Module) -> list[int]:
     return [layers[0].in_features, *(layer.out_features for layer in layers)]
 
 
-def _network(width: int, hidden: Sequence[int], width_out: int, dropout: float) -> list[nn.Module]:
+def _layers(width: int, hidden: Sequence[int], width_out: int, dropout: float) -> list[nn.Module]:
     layers: list[nn.Module] = []
     for size in hidden:
         layers += [nn.Linear(width, size), nn.ReLU(), nn.Dropout(dropout)]

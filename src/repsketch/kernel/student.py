@@ -121,9 +121,6 @@ class Student:
                 points = points - shift
                 bias = bias if linear is None else bias + shift @ linear
                 shift = None
-        family = self.family
-        if hasattr(family, "bandwidth"):
-            family = type(family)(**{**vars(family), "bandwidth": float(np.exp(arrays["log_bandwidth"]))})
 
         def narrow(array: np.ndarray | None) -> np.ndarray | None:
             return None if array is None else array.astype(np.float32)
@@ -132,7 +129,7 @@ class Student:
             points=points.astype(np.float32),
             weights=(arrays["weights"] * self.output_scale).astype(np.float32),
             bias=(bias * self.output_scale + self.output_mean).astype(np.float32),
-            family=family,
+            family=self.family.with_bandwidth(float(np.exp(arrays["log_bandwidth"]))),
             n_concat=self.n_concat,
             projection=narrow(projection),
             shift=narrow(shift),

@@ -51,6 +51,17 @@ class Family(ABC):
         """What coordinates are multiplied by before hashing, so that a code costs additions only."""
         return 1.0
 
+    def with_bandwidth(self, bandwidth: float) -> "Family":
+        """This family with another bucket width; itself where widths have no meaning.
+
+        >>> from repsketch import lsh
+        >>> lsh.L2(bandwidth=1.0).with_bandwidth(2.0), lsh.MinHash().with_bandwidth(2.0)
+        (L2(bandwidth=2.0, directions='ternary'), MinHash())
+        """
+        if not hasattr(self, "bandwidth"):
+            return self
+        return type(self)(**{**vars(self), "bandwidth": bandwidth})
+
     def sample(self, n_features: int, n_rows: int = 1, n_concat: int = 1, random_state: Any = 0) -> HashFunctions:
         """Draw ``n_rows`` x ``n_concat`` hash functions for points with ``n_features`` coordinates.
 

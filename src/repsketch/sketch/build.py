@@ -1,5 +1,6 @@
 """Stage 2: fold a kernel model into counters. Paper: Algorithm 1."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,9 +47,9 @@ def build_sketch(
     >>> build_sketch(kernel, n_rows=20, n_buckets=4).counters.shape
     (20, 4, 1)
     """
-    family = kernel.family
     if not isinstance(kernel, KernelModel):
         raise InputError(f"build_sketch takes a KernelModel, not {type(kernel).__name__}; call distill first.")
+    family = kernel.family
     if fold == "auto":
         fold = "direct" if family.is_binary and n_buckets == 2**kernel.n_concat else "universal"
     hashes = RowHashes(
@@ -75,6 +76,18 @@ def build_sketch(
         classes=kernel.classes,
     )
     return sketch.add(points, kernel.weights, progress=progress)
+
+
+def spread_levels(kernel: KernelModel, X: Any, n_buckets: int) -> KernelModel:
+    """The kernel model with a bucket width that spreads ``n_buckets`` levels of a direct fold over the data.
+
+    The kernel's own width is what makes the paper's counters unbiased. Counters that will be refitted
+    need no such link, and predict better when a row's levels reach two standard deviations either side.
+    """
+    deviation = float(np.sqrt(kernel.transform(X).var(axis=0, dtype=np.float64).sum()))
+    if deviation == 0.0:
+        return kernel
+    return replace(kernel, family=kernel.family.with_bandwidth(4.0 * deviation / n_buckets))
 
 
 def _in_units(array: np.ndarray | None, unit: float) -> np.ndarray | None:

@@ -57,8 +57,8 @@ def plan_for(nbytes: int, n_features: int, n_outputs: int) -> Plan:
     if numbers < smallest:
         least = Sketch.HEADER_NBYTES + 4 * (smallest + 2 * n_outputs)
         raise InputError(
-            f"a budget of {nbytes} bytes for {n_features} features and {n_outputs} outputs; the smallest float32 sketch "
-            f"takes {least} bytes. Raise the budget or drop features."
+            f"a budget of {nbytes} bytes for {n_features} features and {n_outputs} outputs; the smallest float32 "
+            f"sketch takes {least} bytes. Raise the budget or drop features."
         )
     fitting = [p for p in _COMPONENTS if p <= n_features and p * (n_features + 1) <= numbers // 2]
     n_components = fitting[0] if fitting else 1
