@@ -41,13 +41,10 @@ def demo() -> None:
     ]
     table = Table(title="From a network to counters", caption="bytes at float32; FLOPs as the paper counts them")
     table.add_column("stage", no_wrap=True)
-    for name in ("accuracy", "bytes", "", "FLOPs", ""):
+    for name in ("accuracy", "bytes", "saved", "FLOPs", "saved"):
         table.add_column(name, justify="right", no_wrap=True)
     for name, predicted, nbytes, flops in stages:
-        smaller, cheaper = (f"{stages[0][i] / value:.1f}x less" for i, value in ((2, nbytes), (3, flops)))
-        first = name == stages[0][0]
         accuracy = f"{(predicted == y_test).mean():.3f}"
-        table.add_row(
-            name, accuracy, f"{nbytes:,}", "" if first else smaller, f"{flops:,.0f}", "" if first else cheaper
-        )
+        smaller, cheaper = cost.nbytes(32) / nbytes, cost.paper_flops / flops
+        table.add_row(name, accuracy, f"{nbytes:,}", f"{smaller:.1f}x", f"{flops:,.0f}", f"{cheaper:.1f}x")
     screen.print(table)

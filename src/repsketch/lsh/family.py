@@ -52,7 +52,7 @@ class Family(ABC):
         return 1.0
 
     def with_bandwidth(self, bandwidth: float) -> "Family":
-        """This family with another bucket width; itself where widths have no meaning.
+        """A family like this one with another bucket width; itself where widths have no meaning.
 
         >>> from repsketch import lsh
         >>> lsh.L2(bandwidth=1.0).with_bandwidth(2.0), lsh.MinHash().with_bandwidth(2.0)
