@@ -11,7 +11,8 @@ import numpy as np
 
 from .errors import InputError
 
-BLOCK_ROWS = 65_536  # rows handled at once: a few megabytes at common widths
+BLOCK_ROWS = 65_536  # rows handled at once at most
+_BLOCK_VALUES = 1 << 24  # and values, so that wide tables do not fill the memory: 64 MiB
 
 
 def is_sparse(X: Any) -> bool:
@@ -124,6 +125,7 @@ def iterate_blocks(X: Any, name: str = "X", block_rows: int = BLOCK_ROWS) -> Ite
     >>> [(start, block.shape) for start, block in iterate_blocks(np.ones((5, 2)), block_rows=3)]
     [(0, (3, 2)), (3, (2, 2))]
     """
+    block_rows = max(1, min(block_rows, _BLOCK_VALUES // max(1, X.shape[1])))
     for start in range(0, X.shape[0], block_rows):
         block = take_rows(X, start, min(start + block_rows, X.shape[0]))
         yield start, check_finite(block, start, name)

@@ -147,12 +147,13 @@ def distill(
         linear=linear,
         seed=seed,
     )
-    student = Student.start(data.rows(np.sort(sample)), targets[np.sort(sample)], **settings)
+    inputs = data.rows(np.sort(sample))
+    student = Student.start(inputs, targets[np.sort(sample)], **settings)
     steps = ceil(len(training) / batch_size)
     if n_epochs is None:
         n_epochs = min(100, max(10, ceil(_TARGET_STEPS / steps)))
     schedule = Schedule(n_epochs, steps, learning_rate, patience=max(5, n_epochs // 4))
-    key = fingerprint(settings, schedule, batch_size, norm_penalty, targets, training, validation)
+    key = fingerprint(settings, schedule, batch_size, norm_penalty, targets, training, validation, inputs)
     with _one_torch_thread():
         best = _train(
             student, data, training, validation, schedule, batch_size, norm_penalty, checkpoint, key, progress

@@ -1,0 +1,134 @@
+"""What scikit-learn's checks do not ask of the estimators: teachers, budgets, and errors of our own."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+from repsketch import SketchClassifier, SketchRegressor
+from repsketch.errors import InputError, TeacherError
+from repsketch.teacher import as_teacher
+
+QUICK = {"n_points": 32, "n_epochs": 10, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    return X, X[:, 0] - 0.5 * X[:, 1]
+
+
+def labels_of(values, n_classes):
+    return np.digitize(values, np.quantile(values, np.arange(1, n_classes) / n_classes))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_learns_from_a_given_teacher_and_keeps_its_classes(problem, n_classes):
+    X, values = problem
+    names = np.array(["ant", "bee", "cat", "dog", "eel"])[labels_of(values, n_classes)]
+    teacher = LogisticRegression().fit(X, names)
+    model = SketchClassifier(teacher, budget="4KB", **QUICK).fit(X, names)
+    assert model.teacher_ is teacher
+    assert (model.predict(X) == teacher.predict(X)).mean() > 0.85
+    assert model.predict_proba(X).shape == (400, n_classes)
+    np.testing.assert_array_equal(model.sketch_.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_teacher_with_classes_in_another_order_is_put_in_order(problem, n_classes):
+    X, values = problem
+    y = labels_of(values, n_classes)
+    straight = LogisticRegression().fit(X, y)
+    reverse = as_teacher(lambda X: straight.predict_proba(X)[:, ::-1], classes=straight.classes_[::-1])
+    plain = SketchClassifier(straight, **QUICK).fit(X, y)
+    other = SketchClassifier(reverse, **QUICK).fit(X, y)
+    np.testing.assert_array_equal(plain.predict(X), other.predict(X))
+
+
+def test_a_teacher_of_other_classes_is_refused(problem):
+    X, values = problem
+    teacher = LogisticRegression().fit(X, np.where(values > 0, "yes", "no"))
+    with pytest.raises(InputError, match=r"teacher knows the classes \['no', 'yes'\], y holds \[0, 1\]"):
+        SketchClassifier(teacher, **QUICK).fit(X, labels_of(values, 2))
+
+
+@pytest.mark.parametrize("budget", ["512B", "1KB", 3000, "16KB"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_never_exceeds_the_budget(problem, budget, n_classes):
+    X, values = problem
+    model = SketchClassifier(budget=budget, **QUICK).fit(X, labels_of(values, n_classes))
+    limit = {"512B": 512, "1KB": 1024, "16KB": 16384}.get(budget, budget)
+    assert 0.5 * min(limit, 4096) < model.sketch_.nbytes <= limit
+
+
+def test_same_random_state_same_counters(problem):
+    X, values = problem
+    first, second = (SketchRegressor(**QUICK).fit(X, values).sketch_.counters for _ in range(2))
+    assert first.tobytes() == second.tobytes()
+    other = SketchRegressor(**{**QUICK, "random_state": 1}).fit(X, values).sketch_.counters
+    assert first.tobytes() != other.tobytes()
+
+
+def test_sparse_and_dense_inputs_agree_bit_for_bit(problem):
+    X, values = problem
+    X = np.where(np.abs(X) > 0.7, X, 0.0)
+    dense = SketchRegressor(**QUICK).fit(X, values)
+    thin = SketchRegressor(**QUICK).fit(sparse.csr_matrix(X), values)
+    assert dense.predict(X).tobytes() == thin.predict(sparse.csr_matrix(X)).tobytes()
+
+
+@pytest.mark.parametrize("budget", [0, "0", "0KB", -1, "-1", "4 kb ", "4GB", "", None, 1.5, True, "1e3"])
+def test_a_budget_that_means_nothing_is_refused(problem, budget):
+    X, values = problem
+    with pytest.raises(InputError, match=r"budget=.*allowed is a number of bytes above 0"):
+        SketchRegressor(budget=budget, **QUICK).fit(X, values)
+
+
+def test_a_budget_too_small_says_what_is_needed(problem):
+    X, values = problem
+    with pytest.raises(InputError, match=r"a budget of 60 bytes for 4 features and 1 outputs; .* takes \d+ bytes"):
+        SketchRegressor(budget=60, **QUICK).fit(X, values)
+
+
+def test_one_class_only_is_refused(problem):
+    X, _ = problem
+    with pytest.raises(InputError, match="one class only"):
+        SketchClassifier(**QUICK).fit(X, np.zeros(len(X)))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused(problem, bad):
+    X, values = problem
+    broken = X.copy()
+    broken[3, 1] = bad
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        SketchRegressor(**QUICK).fit(broken, values)
+    model = SketchRegressor(**QUICK).fit(X, values)
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        model.predict(broken)
+
+
+def test_a_teacher_that_raises_leaves_no_half_fitted_model(problem):
+    X, values = problem
+
+    def broken(X):
+        raise RuntimeError("out of petrol")
+
+    model = SketchRegressor(broken, **QUICK)
+    with pytest.raises(TeacherError, match="out of petrol"):
+        model.fit(X, values)
+    assert not hasattr(model, "sketch_")
+
+
+def test_a_teacher_of_the_other_task_is_refused(problem):
+    X, values = problem
+    with pytest.raises(TeacherError, match="regression"):
+        SketchClassifier(LinearRegression().fit(X, values), **QUICK).fit(X, labels_of(values, 2))
+
+
+def test_a_teacher_with_several_outputs_is_refused_for_regression(problem):
+    X, values = problem
+    teacher = LinearRegression().fit(X, np.column_stack([values, values]))
+    with pytest.raises(InputError, match="2 outputs"):
+        SketchRegressor(teacher, **QUICK).fit(X, values)
