@@ -1,7 +1,7 @@
 """From raw outputs to predictions: what a kernel model and a sketch share."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,11 @@ class Predictor(ABC):
 
     task: str | None
     classes: np.ndarray | None
+    __dataclass_fields__: ClassVar[dict]  # every subclass is a dataclass
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields of the dataclass; what is cached comes back when it is needed."""
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
 
     @property
     @abstractmethod

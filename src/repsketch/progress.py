@@ -1,5 +1,6 @@
 """Progress bars, drawn by rich and only when a person is watching a terminal."""
 
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -21,18 +22,20 @@ class _Bar:
 
 
 @contextmanager
-def progress_bar(title: str, total: float, *, enabled: bool = True) -> Iterator[_Bar | _Silent]:
+def progress_bar(title: str, total: float | None, *, enabled: bool = True) -> Iterator[_Bar | _Silent]:
     """Yield a bar with ``advance(steps, note)``; silent without a terminal or without rich.
+
+    ``total`` is None where nobody knows how much is to come.
 
     >>> with progress_bar("hashing", 3) as bar:
     ...     bar.advance(3)
     """
-    if enabled:
-        try:
-            from rich import console, progress
-        except ImportError:
-            enabled = False
-    if not enabled or not (screen := console.Console(stderr=True)).is_terminal:
+    if not (enabled and sys.stderr.isatty()):
+        yield _Silent()
+        return
+    try:
+        from rich import console, progress
+    except ImportError:
         yield _Silent()
         return
     columns = (
@@ -42,7 +45,7 @@ def progress_bar(title: str, total: float, *, enabled: bool = True) -> Iterator[
         progress.TimeRemainingColumn(),
         progress.TextColumn("{task.fields[note]}"),
     )
-    with progress.Progress(*columns, console=screen, transient=True) as bars:
+    with progress.Progress(*columns, console=console.Console(stderr=True), transient=True) as bars:
         yield _Bar(bars, bars.add_task(title, total=total, note=""))
 
 

@@ -16,21 +16,27 @@ import numpy as np
 from ..arrays import as_table, check_not_empty, check_width, is_sparse, iterate_blocks
 from ..errors import InputError
 from ..progress import progress_bar
-from ..teacher import TeacherOutputs, as_teacher
+from ..teacher import Teacher, TeacherOutputs, as_teacher
 
 
 @dataclass
 class TrainingSet:
-    """Inputs (n, d) that slice by rows, and what the teacher says of them."""
+    """Inputs (n, d) that slice by rows, and what the teacher says of them; ``close`` when done."""
 
     X: Any
     labels: TeacherOutputs
-    _folder: Any = None  # keeps the temporary directory of a stream alive
+    folder: tempfile.TemporaryDirectory | None = None  # where a stream was kept
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         """The rows named by ``index`` as dense float32 (len(index), d)."""
         chosen = self.X[index]
         return np.asarray(chosen.toarray() if is_sparse(chosen) else chosen, dtype=np.float32)
+
+    def close(self) -> None:
+        """Remove the temporary file of a stream."""
+        self.X = None
+        if self.folder is not None:
+            self.folder.cleanup()
 
 
 def collect(model: Any, X: Any, task: str | None, classes: Any, *, progress: bool = True) -> TrainingSet:
@@ -67,13 +73,24 @@ def _open_stream(X: Iterable | Callable[[], Iterable]) -> Iterator:
     return iter(X() if callable(X) else X)
 
 
-def _spool(teacher: Any, batches: Iterator, *, progress: bool) -> TrainingSet:
+def _spool(teacher: Teacher, batches: Iterator, *, progress: bool) -> TrainingSet:
     folder = tempfile.TemporaryDirectory(prefix="repsketch-")
-    path = Path(folder.name) / "inputs.f32"
-    values: list[np.ndarray] = []
+    try:
+        path = Path(folder.name) / "inputs.f32"
+        shape, labels = _write_inputs(path, teacher, batches, progress=progress)
+        return TrainingSet(np.memmap(path, np.float32, mode="r", shape=shape), labels, folder)
+    except BaseException:
+        folder.cleanup()
+        raise
+
+
+def _write_inputs(
+    path: Path, teacher: Teacher, batches: Iterator, *, progress: bool
+) -> tuple[tuple[int, int], TeacherOutputs]:
+    """Write all batches to one file of float32 rows; its shape, and the teacher's labels."""
+    labels: list[TeacherOutputs] = []
     n_rows = n_features = 0
-    labels: TeacherOutputs | None = None
-    with path.open("wb") as file, progress_bar("reading batches", total=0, enabled=progress) as bar:
+    with path.open("wb") as file, progress_bar("reading batches", total=None, enabled=progress) as bar:
         for batch in batches:
             table = as_table(batch, "a batch of X")
             check_not_empty(table, "a batch of X")
@@ -81,11 +98,10 @@ def _spool(teacher: Any, batches: Iterator, *, progress: bool) -> TrainingSet:
             check_width(table, n_features, "a batch of X")
             for _, block in iterate_blocks(table, "a batch of X"):
                 block.tofile(file)
-            labels = teacher.label(batch)
-            values.append(labels.values)
+            labels.append(teacher.label(batch))
             n_rows += table.shape[0]
             bar.advance(note=f"{n_rows:,} rows")
-    if labels is None:
+    if not labels:
         raise InputError("X is a stream without batches; at least one batch of rows is needed.")
-    X = np.memmap(path, np.float32, mode="r", shape=(n_rows, n_features))
-    return TrainingSet(X, TeacherOutputs(np.concatenate(values), labels.task, labels.classes), folder)
+    values = np.concatenate([part.values for part in labels])
+    return (n_rows, n_features), TeacherOutputs(values, labels[0].task, labels[0].classes)

@@ -132,10 +132,6 @@ def distill(
         )
     chosen = family_named(family)() if isinstance(family, str) else family
     kernel = _choose_kernel(kernel, chosen, n_concat)
-    data = collect(model, X, task, classes, progress=progress)
-    targets = data.labels.values
-    training, validation = _split(len(targets), validation_fraction, seed)
-    sample = training[:_SAMPLE_ROWS]
     settings: dict[str, Any] = dict(  # noqa: C408 - keyword arguments of Student.start
         family=chosen,
         keep_bandwidth=not isinstance(family, str),
@@ -147,18 +143,24 @@ def distill(
         linear=linear,
         seed=seed,
     )
-    inputs = data.rows(np.sort(sample))
-    student = Student.start(inputs, targets[np.sort(sample)], **settings)
-    steps = ceil(len(training) / batch_size)
-    if n_epochs is None:
-        n_epochs = min(100, max(10, ceil(_TARGET_STEPS / steps)))
-    schedule = Schedule(n_epochs, steps, learning_rate, patience=max(5, n_epochs // 4))
-    key = fingerprint(settings, schedule, batch_size, norm_penalty, targets, training, validation, inputs)
-    with _one_torch_thread():
-        best = _train(
-            student, data, training, validation, schedule, batch_size, norm_penalty, checkpoint, key, progress
-        )
-    return student.finish(best, data.labels.task, data.labels.classes)
+    data = collect(model, X, task, classes, progress=progress)
+    try:
+        targets = data.labels.values
+        training, validation = _split(len(targets), validation_fraction, seed)
+        sample = np.sort(training[:_SAMPLE_ROWS])
+        inputs = data.rows(sample)
+        student = Student.start(inputs, targets[sample], **settings)
+        steps = ceil(len(training) / batch_size)
+        if n_epochs is None:
+            n_epochs = min(100, max(10, ceil(_TARGET_STEPS / steps)))
+        schedule = Schedule(n_epochs, steps, learning_rate, patience=max(5, n_epochs // 4))
+        key = fingerprint(settings, schedule, batch_size, norm_penalty, targets, training, validation, inputs)
+        run = _Run(student, data, training, validation, schedule, batch_size, norm_penalty, checkpoint, key)
+        with _one_torch_thread():
+            best = run.train(progress=progress)
+        return student.finish(best, data.labels.task, data.labels.classes)
+    finally:
+        data.close()
 
 
 @contextmanager
@@ -199,57 +201,66 @@ def _split(n: int, validation_fraction: float, seed: int) -> tuple[np.ndarray, n
     return order[n_validation:], order[:n_validation]
 
 
-def _train(
-    student: Student,
-    data: TrainingSet,
-    training: np.ndarray,
-    validation: np.ndarray,
-    schedule: Schedule,
-    batch_size: int,
-    norm_penalty: float,
-    checkpoint: str | os.PathLike | None,
-    key: str,
-    progress: bool,
-) -> dict[str, np.ndarray]:
-    """Gradient descent; returns the parameters with the smallest validation error."""
-    parameters = student.parameters
-    optimizer = torch.optim.Adam([value for value in parameters.values() if value.requires_grad])
-    mean, scale = (torch.tensor(a, dtype=torch.float32) for a in (student.inputs.mean, student.inputs.scale))
+@dataclass
+class _Run:
+    """One distillation: gradient descent on the student, with early stopping and checkpoints."""
 
-    def fetch(index: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        X = (torch.from_numpy(data.rows(index)) - mean) / scale
-        return X, torch.from_numpy(student.standardise(data.labels.values[index]))
+    student: Student
+    data: TrainingSet
+    training: np.ndarray
+    validation: np.ndarray
+    schedule: Schedule
+    batch_size: int
+    norm_penalty: float
+    checkpoint: str | os.PathLike | None
+    key: str
 
-    held_out = fetch(np.sort(validation))
-    best = {name: value.detach().numpy().copy() for name, value in parameters.items()}
-    numbers = {"epoch": 0.0, "error": _error(student, *held_out), "waited": 0.0}
-    if checkpoint is not None and (saved := load_state(checkpoint, key, parameters, optimizer)) is not None:
-        best, numbers = saved
-    with progress_bar("distilling", total=schedule.n_epochs, enabled=progress) as bar:
-        bar.advance(numbers["epoch"])
-        while numbers["epoch"] < schedule.n_epochs and numbers["waited"] < schedule.patience:
-            epoch = int(numbers["epoch"])
-            order = np.random.default_rng([student.seed, 2, epoch]).permutation(training)
-            for step, start in enumerate(range(0, len(order), batch_size)):
-                X, wanted = fetch(np.sort(order[start : start + batch_size]))
-                outputs, norm = student(X)
-                loss = (outputs - wanted).square().mean() + norm_penalty * norm
-                optimizer.zero_grad()
-                loss.backward()
-                for group in optimizer.param_groups:
-                    group["lr"] = schedule.rate(epoch * schedule.steps_per_epoch + step)
-                optimizer.step()
-            error = _error(student, *held_out)
-            numbers["epoch"] += 1
-            if error < numbers["error"]:
-                numbers.update(error=error, waited=0.0)
-                best = {name: value.detach().numpy().copy() for name, value in parameters.items()}
-            else:
+    def train(self, *, progress: bool) -> dict[str, np.ndarray]:
+        """The parameters with the smallest validation error."""
+        parameters, schedule = self.student.parameters, self.schedule
+        optimizer = torch.optim.Adam([value for value in parameters.values() if value.requires_grad])
+        held_out = self._fetch(np.sort(self.validation))
+        best = _copy(parameters)
+        numbers = {"epoch": 0.0, "error": _error(self.student, *held_out), "waited": 0.0}
+        if self.checkpoint is not None:
+            saved = load_state(self.checkpoint, self.key, parameters, optimizer)
+            best, numbers = saved or (best, numbers)
+        with progress_bar("distilling", total=schedule.n_epochs, enabled=progress) as bar:
+            bar.advance(numbers["epoch"])
+            while numbers["epoch"] < schedule.n_epochs and numbers["waited"] < schedule.patience:
+                self._pass_over(int(numbers["epoch"]), optimizer)
+                error = _error(self.student, *held_out)
+                numbers["epoch"] += 1
                 numbers["waited"] += 1
-            if checkpoint is not None:
-                save_state(checkpoint, key, parameters, optimizer, best, numbers)
-            bar.advance(note=f"validation error {numbers['error']:.4f} of variance")
-    return best
+                if error < numbers["error"]:
+                    numbers.update(error=error, waited=0.0)
+                    best = _copy(parameters)
+                if self.checkpoint is not None:
+                    save_state(self.checkpoint, self.key, parameters, optimizer, best, numbers)
+                bar.advance(note=f"validation error {numbers['error']:.4f} of variance")
+        return best
+
+    def _pass_over(self, epoch: int, optimizer: torch.optim.Adam) -> None:
+        """One epoch; its order depends on the seed and the epoch only, so that a resumed run repeats it."""
+        order = np.random.default_rng([self.student.seed, 2, epoch]).permutation(self.training)
+        for step, start in enumerate(range(0, len(order), self.batch_size)):
+            X, wanted = self._fetch(np.sort(order[start : start + self.batch_size]))
+            outputs, norm = self.student(X)
+            loss = (outputs - wanted).square().mean() + self.norm_penalty * norm
+            optimizer.zero_grad()
+            loss.backward()
+            for group in optimizer.param_groups:
+                group["lr"] = self.schedule.rate(epoch * self.schedule.steps_per_epoch + step)
+            optimizer.step()
+
+    def _fetch(self, index: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+        """Standardised inputs and targets of the rows named by ``index``."""
+        X = torch.from_numpy(self.student.inputs.apply(self.data.rows(index)))
+        return X, torch.from_numpy(self.student.standardise(self.data.labels.values[index]))
+
+
+def _copy(parameters: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
+    return {name: value.detach().numpy().copy() for name, value in parameters.items()}
 
 
 @torch.no_grad()

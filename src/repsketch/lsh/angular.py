@@ -12,7 +12,7 @@ import numpy as np
 from .directions import check_kind, draw_directions
 from .family import Family, HashFunctions, sum_along_direction
 
-_ENUMERATED = 8
+_ENUMERATED = 8  # coordinates whose signs are enumerated
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Angular(Family):
     """Angular LSH: one sign bit a code, collision probability 1 - angle / pi.
 
     Gaussian directions by default: with few coordinates, ternary ones collide at another rate
-    (a direction of zeros always does). For ternary directions ``collision_probability`` is exact up
-    to 8 coordinates and the Gaussian limit above.
+    (a direction of zeros always does). For ternary directions ``collision_probability`` is exact
+    where at most 8 coordinates are not zero in both points, and the Gaussian limit elsewhere.
 
     >>> Angular().collision_probability([1.0, 0.0], [0.0, 1.0])
     np.float64(0.5)
@@ -43,9 +43,12 @@ class Angular(Family):
         return np.stack([sum_along_direction(scaled, a, np.float32(0.0)) >= 0 for a in directions]).astype(np.int32)
 
     def _kernel(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        if self.directions == "ternary" and x.shape[-1] <= _ENUMERATED:
-            return _ternary_sign_agreement(x, y)
-        return self._textbook(x, y)
+        limit = self._textbook(x, y)
+        if self.directions == "gaussian":
+            return limit
+        exact = [_ternary_sign_agreement(*pair) for pair in zip(*(_rows(side) for side in (x, y)), strict=True)]
+        flat = limit.reshape(-1)
+        return np.where(np.isnan(exact), flat, exact).reshape(limit.shape)
 
     def _textbook(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return angular_kernel(x, y)
@@ -64,8 +67,15 @@ def angular_kernel(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where(zeros[0] & zeros[1], 1.0, np.where(zeros[0] | zeros[1], 0.5, agreement))
 
 
-def _ternary_sign_agreement(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    patterns = np.array(list(product((-1, 0, 1), repeat=x.shape[-1])), np.float64)
+def _rows(points: np.ndarray) -> np.ndarray:
+    return points.reshape(-1, points.shape[-1])
+
+
+def _ternary_sign_agreement(x: np.ndarray, y: np.ndarray) -> float:
+    """Exact chance that two points (p,) get the same bit; NaN where too many coordinates matter."""
+    active = (x != 0) | (y != 0)
+    if active.sum() > _ENUMERATED:
+        return np.nan
+    patterns = np.array(list(product((-1, 0, 1), repeat=int(active.sum()))), np.float64)
     chance = np.where(patterns == 0, 2.0 / 3.0, 1.0 / 6.0).prod(axis=1)
-    signs = [points @ patterns.T >= 0 for points in (x, y)]
-    return (signs[0] == signs[1]) @ chance
+    return float(((patterns @ x[active] >= 0) == (patterns @ y[active] >= 0)) @ chance)

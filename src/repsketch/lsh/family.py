@@ -15,6 +15,8 @@ from ..errors import InputError
 from .generator import MAX_CONCAT, MAX_FEATURES, MAX_ROWS, resolve_seed
 
 CODE_MIN, CODE_MAX = -32_768, 32_767
+#: Coordinates saturate here, so that no sum of them can overflow float32 and turn into NaN.
+COORDINATE_LIMIT = np.float32(2.0**64)
 
 
 @dataclass(frozen=True)
@@ -87,9 +89,14 @@ class Family(ABC):
         table = as_table(points, "points")
         check_width(table, functions.n_features, "points")
         block = check_finite(take_rows(table, 0, table.shape[0]), name="points")
-        scaled = np.ascontiguousarray(block.T) * np.float32(self.unit_scale)
+        scaled = self.in_units(block)
         rows = [self.row_codes(scaled, functions, row) for row in range(functions.n_rows)]
         return np.ascontiguousarray(np.moveaxis(np.stack(rows), 2, 0), dtype=np.int32)
+
+    def in_units(self, block: np.ndarray) -> np.ndarray:
+        """Points (n, p) as ``row_codes`` wants them: float32 (p, n) times ``unit_scale``, saturated."""
+        with np.errstate(over="ignore"):
+            return saturate(np.ascontiguousarray(block.T, dtype=np.float32) * np.float32(self.unit_scale))
 
     def collision_probability(self, x: Any, y: Any, n_concat: int = 1) -> np.ndarray:
         """Probability that x and y share all of ``n_concat`` codes, float64.
@@ -178,6 +185,11 @@ def sum_along_direction(scaled: np.ndarray, direction: np.ndarray, start: np.flo
         else:
             total += scaled[coordinate] * step
     return total
+
+
+def saturate(coordinates: np.ndarray) -> np.ndarray:
+    """Float32 coordinates clamped to what can be hashed without overflow."""
+    return np.clip(coordinates, -COORDINATE_LIMIT, COORDINATE_LIMIT)
 
 
 def floor_code(values: np.ndarray) -> np.ndarray:

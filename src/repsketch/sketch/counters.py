@@ -6,6 +6,7 @@ and subtracting undoes adding exactly.
 """
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import ceil, log2
 
 import numpy as np
@@ -24,13 +25,11 @@ class Counters:
     Attributes
     ----------
     sums : (L, R, C) int64
-    total : (C,) int64, sum of all weights added
-    mass : sum of the sizes of all weights added, the bound that guards against overflow
+    total : (C,) int64, sum of all weights
     """
 
     sums: np.ndarray
     total: np.ndarray
-    mass: int
     step: float
 
     @classmethod
@@ -38,7 +37,7 @@ class Counters:
         """No points yet."""
         if not (0.0 < step < float("inf")) or log2(step) % 1:
             raise InputError(f"weight_step={step!r}; allowed is a power of two, such as 2**-32.")
-        return cls(np.zeros((n_rows, n_buckets, n_outputs), np.int64), np.zeros(n_outputs, np.int64), 0, step)
+        return cls(np.zeros((n_rows, n_buckets, n_outputs), np.int64), np.zeros(n_outputs, np.int64), step)
 
     @property
     def values(self) -> np.ndarray:
@@ -47,11 +46,12 @@ class Counters:
 
     def round(self, weights: np.ndarray) -> np.ndarray:
         """Weights (n, C) in whole steps, as float64 that holds integers."""
-        whole = np.rint(weights / self.step)
+        with np.errstate(over="ignore"):
+            whole = np.rint(weights / self.step)
         largest = np.abs(whole).max(initial=0.0)
         if largest >= _EXACT:
             raise InputError(
-                f"a weight of {largest * self.step:.3g} with weight_step={self.step:.3g}; allowed is less than "
+                f"a weight of {np.abs(weights).max():.3g} with weight_step={self.step:.3g}; allowed is less than "
                 f"{_EXACT * self.step:.3g}. Scale the weights down or start from a larger weight_step."
             )
         return whole
@@ -60,24 +60,29 @@ class Counters:
         """How many points may be summed in float64 without rounding."""
         return max(1, int((_EXACT - 1) // max(1.0, np.abs(whole).max(initial=0.0))))
 
-    def plus(self, sums: np.ndarray, total: np.ndarray, mass: int, sign: int = 1) -> "Counters":
-        """These counters with other sums (same step) added or, with ``sign`` -1, taken off."""
-        if self.mass + mass >= _LARGEST:
-            raise MergeError(
-                f"the sum of all weights would pass {_LARGEST * self.step:.3g}, what 64 bits hold with "
-                f"weight_step={self.step:.3g}; start from a larger weight_step."
-            )
-        return replace(self, sums=self.sums + sign * sums, total=self.total + sign * total, mass=self.mass + mass)
+    def plus(self, sums: np.ndarray, total: np.ndarray) -> "Counters":
+        """These counters with other sums and their total (same step) added."""
+        # Both sides are below 2**62, so that the int64 sum cannot wrap around before it is checked.
+        return self._checked(self.sums + sums, self.total + total)
 
     def times(self, factor: float) -> "Counters":
-        """All sums multiplied by ``factor`` and rounded to whole steps."""
+        """All sums multiplied by ``factor`` and rounded to whole steps, half to even, exactly."""
         if not np.isfinite(factor):
             raise InputError(f"factor={factor!r}; allowed is a finite number.")
-        mass = ceil(self.mass * abs(factor))
-        if mass >= _LARGEST:
-            raise MergeError(f"scaling by {factor!r} would pass what 64 bits hold; start from a larger weight_step.")
-        sums, total = (np.rint(part * factor).astype(np.int64) for part in (self.sums, self.total))
-        return replace(self, sums=sums, total=total, mass=mass)
+        above, below = float(factor).as_integer_ratio()
+        sums, total = (
+            np.array([round(Fraction(int(value) * above, below)) for value in part.ravel()], object).reshape(part.shape)
+            for part in (self.sums, self.total)
+        )
+        return self._checked(sums, total)
+
+    def _checked(self, sums: np.ndarray, total: np.ndarray) -> "Counters":
+        if max(np.abs(part).max() for part in (sums, total)) >= _LARGEST:
+            raise MergeError(
+                f"a sum of weights would pass {_LARGEST * self.step:.3g}, what 64 bits hold with "
+                f"weight_step={self.step:.3g}; start from a larger weight_step."
+            )
+        return replace(self, sums=sums.astype(np.int64), total=total.astype(np.int64))
 
 
 def step_for(weights: np.ndarray) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..lsh.family import saturate
 from .aggregate import group_bounds, median
 
 if TYPE_CHECKING:
@@ -16,15 +17,15 @@ if TYPE_CHECKING:
 
 def project(sketch: "Sketch", block: np.ndarray) -> np.ndarray:
     """Coordinates that are hashed, in the family's units, float32 (p, n), for inputs (n, d)."""
-    inputs = np.ascontiguousarray(block.T, dtype=np.float32)
     if sketch.projection is None:
-        return inputs * np.float32(sketch.hashes.family.unit_scale)
+        return sketch.hashes.family.in_units(block)
+    inputs = saturate(np.ascontiguousarray(block.T, dtype=np.float32))
     z = np.zeros((sketch.hashes.n_features, inputs.shape[1]), np.float32)
     if sketch.shift is not None:
         z += sketch.shift[:, None]
     for feature, column in zip(inputs, sketch.projection, strict=True):  # in rising order: part of the spec
         z += column[:, None] * feature
-    return z
+    return saturate(z)
 
 
 def query(sketch: "Sketch", block: np.ndarray) -> np.ndarray:

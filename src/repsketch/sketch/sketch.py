@@ -23,6 +23,7 @@ from .counters import DEFAULT_STEP, Counters
 from .query import project, query
 
 MAX_OUTPUTS = 65_536
+_LARGEST_ENTRY = 2.0**40  # times a saturated coordinate and a million features this stays within float32
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,12 @@ class Sketch(Predictor):
     n_groups: int = 1
     task: str | None = None
     classes: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("projection", "shift", "linear"):
+            array = getattr(self, name)
+            if array is not None and not np.all(np.abs(array) <= _LARGEST_ENTRY):  # NaN fails too
+                raise InputError(f"{name} holds values beyond {_LARGEST_ENTRY:.0e} or NaN; rescale the inputs.")
 
     @classmethod
     def empty(
@@ -200,16 +207,15 @@ class Sketch(Predictor):
         values = np.ones((n, self.n_outputs)) if weights is None else as_outputs(weights, n, "weights")
         if values.shape[1] != self.n_outputs:
             raise InputError(f"weights have {values.shape[1]} columns; this sketch has {self.n_outputs} outputs.")
-        scale = np.float32(self.hashes.family.unit_scale)
         with progress_bar("sketching", total=n, enabled=progress) as bar:
             for start, block in iterate_blocks(table, "points"):
-                z = np.ascontiguousarray(block.T) * scale
-                whole = state.round(values[start : start + len(block)])
-                state = self._add_block(state, z, whole, sign)
+                z = self.hashes.family.in_units(block)
+                whole = sign * state.round(values[start : start + len(block)])
+                state = self._add_block(state, z, whole)
                 bar.advance(len(block))
         return replace(self, sums=state)
 
-    def _add_block(self, state: Counters, z: np.ndarray, whole: np.ndarray, sign: int) -> Counters:
+    def _add_block(self, state: Counters, z: np.ndarray, whole: np.ndarray) -> Counters:
         at_once = state.rows_at_once(whole)
         for start in range(0, len(whole), at_once):
             part, weights = z[:, start : start + at_once], whole[start : start + at_once]
@@ -218,8 +224,7 @@ class Sketch(Predictor):
                 bucket = self.hashes.buckets(part, row)
                 for output in range(self.n_outputs):
                     sums[row, :, output] = np.bincount(bucket, weights[:, output], self.n_buckets)
-            mass = int(np.abs(weights).sum(axis=0).max())
-            state = state.plus(sums, weights.sum(axis=0).astype(np.int64), mass, sign)
+            state = state.plus(sums, weights.sum(axis=0).astype(np.int64))
         return state
 
     def merge(self, other: "Sketch") -> "Sketch":
@@ -229,10 +234,21 @@ class Sketch(Predictor):
             raise MergeError(f"other hash functions: {self.hashes} and {other.hashes}; build both alike.")
         if mine.step != theirs.step or mine.sums.shape != theirs.sums.shape:
             raise MergeError("other weight_step or number of outputs; build both alike.")
-        names = ("projection", "shift", "linear", "output_scale", "output_bias", "classes")
-        if self.task != other.task or any(_differ(getattr(self, name), getattr(other, name)) for name in names):
-            raise MergeError("other projection, output scale or classes; only sketches of one model can be merged.")
-        return replace(self, sums=mine.plus(theirs.sums, theirs.total, theirs.mass))
+        names = (
+            "projection",
+            "shift",
+            "linear",
+            "output_scale",
+            "output_bias",
+            "debias",
+            "n_groups",
+            "task",
+            "classes",
+        )
+        for name in names:
+            if not np.array_equal(getattr(self, name), getattr(other, name)):
+                raise MergeError(f"another {name}; only sketches of one model can be merged.")
+        return replace(self, sums=mine.plus(theirs.sums, theirs.total))
 
     def scale(self, factor: float) -> "Sketch":
         """The sketch with every weight multiplied by ``factor``, for example to let old points fade."""
@@ -273,9 +289,3 @@ class Sketch(Predictor):
         from .refit import refit
 
         return refit(self, X, targets, **options)
-
-
-def _differ(a: np.ndarray | None, b: np.ndarray | None) -> bool:
-    if a is None or b is None:
-        return (a is None) != (b is None)
-    return not np.array_equal(a, b)

@@ -1,10 +1,11 @@
-"""Theorem 1 and Theorem 2 with the corrected sum: |weights| in place of weights (erratum 1).
+"""Theorem 1, Lemma 1 and Theorem 2 with the corrected sum: |weights| in place of weights (erratum 1).
 
 All functions take the kernel values k(q, x_j)**K of one or many queries against the points, so they
 hold for every family. ``fold_collision_rate`` extends them to folded rows (erratum 2): there a pair
 collides with probability k + (1 - k) * rate, and debiasing multiplies the estimate by 1 / (1 - rate).
 """
 
+from math import ceil, log
 from typing import Any
 
 import numpy as np
@@ -44,20 +45,33 @@ def variance_bound(weights: Any, kernel_values: Any, fold_collision_rate: float 
     return spread(weights, kernel_values, fold_collision_rate) ** 2
 
 
+def median_of_means_groups(delta: float) -> int:
+    """Groups for the median of means to fail with probability at most ``delta``: ceil(8 ln(1 / delta)).
+
+    Paper: Lemma 1.
+
+    >>> median_of_means_groups(0.01)
+    37
+    """
+    check_delta(delta)
+    return max(1, ceil(8.0 * log(1.0 / delta)))
+
+
 def error_bound(
     weights: Any, kernel_values: Any, n_rows: int, delta: float, fold_collision_rate: float = 0.0
 ) -> np.ndarray:
     """What |Z(q) - f_K(q)| stays below with probability 1 - delta, float64 (...,).
 
     For the median of ``median_of_means_groups(delta)`` group means over ``n_rows`` rows:
-    6 * spread * sqrt(ln(1 / delta) / n_rows). Paper: Theorem 2; erratum 1.
+    6 * spread * sqrt(ln(1 / delta) / n_rows). The proof wants groups of equal size, or of at least 8 rows.
+    Paper: Theorem 2; erratum 1.
 
     >>> round(float(error_bound([1.0], [1.0], n_rows=100, delta=0.01)), 3)
     1.288
     """
-    check_delta(delta)
-    if n_rows < 1:
-        raise InputError(f"n_rows={n_rows!r}; allowed is a whole number from 1 up.")
+    n_groups = median_of_means_groups(delta)
+    if n_rows < n_groups:
+        raise InputError(f"n_rows={n_rows!r} with delta={delta!r}; allowed is {n_groups} rows up, one for each group.")
     return 6.0 * spread(weights, kernel_values, fold_collision_rate) * np.sqrt(np.log(1.0 / delta) / n_rows)
 
 

@@ -50,7 +50,7 @@ def plan_for(nbytes: int, n_features: int, n_outputs: int) -> Plan:
     At most half of the budget goes to the projection; rows have 8 buckets, 4 where the budget is small.
 
     >>> plan_for(4096, n_features=20, n_outputs=1)
-    Plan(n_components=8, n_rows=106, n_buckets=8)
+    Plan(n_components=8, n_rows=105, n_buckets=8)
     """
     numbers = (nbytes - Sketch.HEADER_NBYTES) // 4 - 2 * n_outputs
     smallest = n_features + 1 + 4 * n_outputs
