@@ -62,9 +62,17 @@ def measure(name: str, seed: int, *, progress: bool = True) -> dict:
     )  # fmt: skip
     teacher = as_teacher(network, data.task)
     labels = teacher.label(data.X_train)
+
+    def distill_for(sizes: dict) -> rs.KernelModel:
+        """A kernel trained with the very directions that the sketch of these sizes will use."""
+        return rs.distill(
+            labels, data.X_train, n_components=sizes["n_components"], n_directions=sizes["n_rows"], random_state=seed,
+            progress=progress,
+        )  # fmt: skip
+
     trained = time.perf_counter()
     sizes = settings["sketch"]
-    kernel = rs.distill(labels, data.X_train, n_components=sizes["n_components"], random_state=seed, progress=progress)
+    kernel = distill_for(sizes)
     distilled = time.perf_counter()
     sketch = rs.build_sketch(kernel, sizes["n_rows"], sizes["n_buckets"], random_state=seed)
     refitted = sketch.refit(data.X_train, labels.values)
@@ -76,10 +84,7 @@ def measure(name: str, seed: int, *, progress: bool = True) -> dict:
     }
     if "respent" in settings:
         sizes = settings["respent"]
-        other = rs.distill(
-            labels, data.X_train, n_components=sizes["n_components"], random_state=seed, progress=progress
-        )  # fmt: skip
-        blank = rs.build_sketch(other, sizes["n_rows"], sizes["n_buckets"], random_state=seed)
+        blank = rs.build_sketch(distill_for(sizes), sizes["n_rows"], sizes["n_buckets"], random_state=seed)
         models["respent"] = blank.refit(data.X_train, labels.values)
     scores = {"teacher": score(data, teacher.label(data.X_test).values)}
     scores |= {stage: score(data, model.outputs(data.X_test)) for stage, model in models.items()}

@@ -17,6 +17,7 @@
 
 enum {
     LANES = RSK_KERNEL_LANES,
+    QUERIES = 4, /* handled together in the backward pass */
     TILE = 128 /* points whose partial sums (8 KiB) and positions (8 KiB a code) stay in the first-level cache */
 };
 
@@ -58,6 +59,48 @@ void rsk_kernel_forward(const rsk_kernel_shape *shape, const float *u, const flo
     }
 }
 
+/* Backward pass of one block of rows for n (1 to QUERIES) queries with one code: own[n] is written, to[n_points]
+ * reduced. Several queries at once, because each visit of to[j] costs a load and a store. */
+static inline __attribute__((always_inline)) void backward_one_code(const lanes *a, const lanes *b, const float *grads,
+                                                                    float share, size_t n_points, size_t n, lanes *own,
+                                                                    lanes *to) {
+    lanes sums[QUERIES] = {{0}};
+    for (size_t j = 0; j < n_points; j++) {
+        lanes all = {0};
+        for (size_t i = 0; i < n; i++) {
+            const lanes gap = a[i] - b[j], grad = (lanes){0} + grads[i * n_points + j] * share;
+            const lanes slope = SLOPE(gap, grad);
+            sums[i] += slope;
+            all += slope;
+        }
+        to[j] -= all;
+    }
+    memcpy(own, sums, n * sizeof(lanes));
+}
+
+/* The same for one query with several codes. */
+static inline __attribute__((always_inline)) void backward_codes(const lanes *a, const lanes *b, const float *grads,
+                                                                 float share, size_t n_points, size_t n_concat,
+                                                                 lanes *own, lanes *to) {
+    lanes sums[RSK_KERNEL_MAX_CONCAT] = {{0}};
+    for (size_t j = 0; j < n_points; j++, b += n_concat, to += n_concat) {
+        /* before[k]: product of the heights of codes 0 .. k-1, so that nothing is divided by 0. */
+        lanes before[RSK_KERNEL_MAX_CONCAT];
+        lanes after = (lanes){0} + 1.0f;
+        const lanes grad = (lanes){0} + grads[j] * share;
+        before[0] = after;
+        for (size_t k = 1; k < n_concat; k++) before[k] = before[k - 1] * HEIGHT(a[k - 1] - b[k - 1]);
+        for (size_t k = n_concat; k-- > 0;) {
+            const lanes gap = a[k] - b[k];
+            const lanes slope = SLOPE(gap, grad) * before[k] * after;
+            after *= HEIGHT(gap);
+            sums[k] += slope;
+            to[k] -= slope;
+        }
+    }
+    memcpy(own, sums, n_concat * sizeof(lanes));
+}
+
 RSK_CLONES
 void rsk_kernel_backward(const rsk_kernel_shape *shape, const float *u, const float *v, const float *grad_kernel,
                          float *grad_u, float *grad_v) {
@@ -65,40 +108,20 @@ void rsk_kernel_backward(const rsk_kernel_shape *shape, const float *u, const fl
     const float share = 1.0f / (float)(shape->n_blocks * LANES);
     memset(grad_v, 0, shape->n_blocks * n_points * n_concat * sizeof(lanes));
     for (size_t block = 0; block < shape->n_blocks; block++) {
-        for (size_t i = 0; i < n_queries; i++) {
-            const lanes *a = (const lanes *)u + (block * n_queries + i) * n_concat;
-            const lanes *b = (const lanes *)v + block * n_points * n_concat;
-            lanes *to = (lanes *)grad_v + block * n_points * n_concat;
-            const float *grads = grad_kernel + i * n_points;
-            lanes own[RSK_KERNEL_MAX_CONCAT] = {{0}};
-            if (n_concat == 1) {
-                const lanes from = a[0];
-                lanes sum = {0};
-                for (size_t j = 0; j < n_points; j++) {
-                    const lanes gap = from - b[j], grad = (lanes){0} + grads[j] * share;
-                    const lanes slope = SLOPE(gap, grad);
-                    sum += slope;
-                    to[j] -= slope;
-                }
-                own[0] = sum;
-            } else {
-                for (size_t j = 0; j < n_points; j++, b += n_concat, to += n_concat) {
-                    /* before[k]: product of the heights of codes 0 .. k-1, so that nothing is divided by 0. */
-                    lanes before[RSK_KERNEL_MAX_CONCAT];
-                    lanes after = (lanes){0} + 1.0f;
-                    const lanes grad = (lanes){0} + grads[j] * share;
-                    before[0] = after;
-                    for (size_t k = 1; k < n_concat; k++) before[k] = before[k - 1] * HEIGHT(a[k - 1] - b[k - 1]);
-                    for (size_t k = n_concat; k-- > 0;) {
-                        const lanes gap = a[k] - b[k];
-                        const lanes slope = SLOPE(gap, grad) * before[k] * after;
-                        after *= HEIGHT(gap);
-                        own[k] += slope;
-                        to[k] -= slope;
-                    }
-                }
-            }
-            memcpy(grad_u + (block * n_queries + i) * n_concat * LANES, own, n_concat * sizeof(lanes));
+        const lanes *a = (const lanes *)u + block * n_queries * n_concat;
+        const lanes *b = (const lanes *)v + block * n_points * n_concat;
+        lanes *own = (lanes *)grad_u + block * n_queries * n_concat;
+        lanes *to = (lanes *)grad_v + block * n_points * n_concat;
+        size_t i = 0;
+        if (n_concat == 1) {
+            for (; i + QUERIES <= n_queries; i += QUERIES)
+                backward_one_code(a + i, b, grad_kernel + i * n_points, share, n_points, QUERIES, own + i, to);
+            for (; i < n_queries; i++)
+                backward_one_code(a + i, b, grad_kernel + i * n_points, share, n_points, 1, own + i, to);
+        } else {
+            for (; i < n_queries; i++)
+                backward_codes(a + i * n_concat, b, grad_kernel + i * n_points, share, n_points, n_concat,
+                               own + i * n_concat, to);
         }
     }
 }

@@ -1,6 +1,7 @@
 """From raw outputs to predictions: what a kernel model and a sketch share."""
 
 from abc import ABC, abstractmethod
+from dataclasses import fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ class Predictor(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields of the dataclass; what is cached comes back when it is needed."""
-        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+        return {item.name: self.__dict__[item.name] for item in fields(self)}
 
     @property
     @abstractmethod

@@ -67,7 +67,7 @@ def distill(
     family: str | Family = "l2",
     n_concat: int = 1,
     kernel: str = "auto",
-    n_directions: int = 128,
+    n_directions: int = 256,
     linear: bool = False,
     norm_penalty: float = 2e-3,
     task: str | None = None,
@@ -95,7 +95,8 @@ def distill(
     n_concat : codes a row, K
     kernel : "as_hashed" trains with the directions the sketch will use, "closed_form" with the
         textbook kernel; "auto" takes the first for L2 with ternary directions (erratum 3)
-    n_directions : rows of directions averaged for "as_hashed", rounded up to a multiple of 16
+    n_directions : rows of directions averaged for "as_hashed", rounded up to a multiple of 16; the number
+        of rows of the sketch to be built is best, and dearest
     linear : add a linear term on the projected input
     norm_penalty : weight of the squared norm of f_K in the loss, in units of the outputs' variance.
         About 1 / (L (R - 1)) of the sketch to be built is right: it is the variance its fold adds

@@ -45,7 +45,7 @@ class KernelModel(Predictor):
     shift: np.ndarray | None = None
     linear: np.ndarray | None = None
     kernel: str = "closed_form"
-    n_directions: int = 128
+    n_directions: int = 256
     seed: int = 0
     task: str | None = None
     classes: np.ndarray | None = field(default=None)

@@ -234,18 +234,8 @@ class Sketch(Predictor):
             raise MergeError(f"other hash functions: {self.hashes} and {other.hashes}; build both alike.")
         if mine.step != theirs.step or mine.sums.shape != theirs.sums.shape:
             raise MergeError("other weight_step or number of outputs; build both alike.")
-        names = (
-            "projection",
-            "shift",
-            "linear",
-            "output_scale",
-            "output_bias",
-            "debias",
-            "n_groups",
-            "task",
-            "classes",
-        )
-        for name in names:
+        names = "projection shift linear output_scale output_bias debias n_groups task classes"
+        for name in names.split():
             if not np.array_equal(getattr(self, name), getattr(other, name)):
                 raise MergeError(f"another {name}; only sketches of one model can be merged.")
         return replace(self, sums=mine.plus(theirs.sums, theirs.total))
