@@ -12,6 +12,7 @@ import numpy as np
 from .errors import InputError
 
 BLOCK_ROWS = 65_536  # rows handled at once at most
+LARGEST_OUTPUT = 1e37  # sums and differences of a few outputs stay within float32
 _BLOCK_VALUES = 1 << 24  # and values, so that wide tables do not fill the memory: 64 MiB
 
 
@@ -26,15 +27,10 @@ def is_sparse(X: Any) -> bool:
 
 def take_rows(X: Any, start: int, stop: int) -> np.ndarray:
     """Rows ``start:stop`` of ``X`` as dense float32 of shape (stop - start, d), values unchecked."""
-    if is_sparse(X):
-        return np.ascontiguousarray(X[start:stop].toarray(), dtype=np.float32)
-    return _dense(X[start:stop])
-
-
-def _dense(rows: np.ndarray) -> np.ndarray:
+    rows = X[start:stop]
     # Values beyond float32 become infinite here and are refused by check_finite, with their place.
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(rows, dtype=np.float32)
+        return np.ascontiguousarray(rows.toarray() if is_sparse(X) else rows, dtype=np.float32)
 
 
 def as_table(X: Any, name: str = "X") -> Any:
@@ -95,7 +91,9 @@ def check_finite(block: np.ndarray, first_row: int = 0, name: str = "X") -> np.n
     repsketch.errors.InputError: X holds NaN at row 7, column 1; fill or drop it (every value must be finite \
 and within float32).
     """
-    if np.isfinite(block.sum(dtype=np.float64)) or np.isfinite(block).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = block.sum(dtype=np.float64)  # one pass that allocates nothing; only its doubts are looked into
+    if np.isfinite(total) or np.isfinite(block).all():
         return block
     row, column = np.argwhere(~np.isfinite(block))[0]
     value = block[row, column]
@@ -131,13 +129,13 @@ def iterate_blocks(X: Any, name: str = "X", block_rows: int = BLOCK_ROWS) -> Ite
         yield start, check_finite(block, start, name)
 
 
-def as_outputs(values: Any, n_rows: int, name: str = "targets") -> np.ndarray:
+def as_outputs(values: Any, n_rows: int, name: str = "targets", largest: float = LARGEST_OUTPUT) -> np.ndarray:
     """``values`` as finite float64 of shape (n_rows, C); a vector becomes one column.
 
     >>> as_outputs([1, 2, 3], 3).shape
     (3, 1)
     """
-    outputs = np.asarray(values)
+    outputs = values if isinstance(values, np.ndarray) else _from_any(values, name)
     if outputs.dtype.kind not in "biuf":
         outputs = _to_float(outputs, name)
     outputs = outputs.astype(np.float64, copy=False)
@@ -147,4 +145,7 @@ def as_outputs(values: Any, n_rows: int, name: str = "targets") -> np.ndarray:
         raise InputError(
             f"{name} has shape {np.shape(values)}; allowed is ({n_rows},) or ({n_rows}, C), one row for each row of X."
         )
-    return check_finite(outputs, name=name)
+    check_finite(outputs, name=name)
+    if np.abs(outputs).max(initial=0.0) > largest:
+        raise InputError(f"{name} reach {np.abs(outputs).max():.3g}; allowed is {largest:.0e}, well within float32.")
+    return outputs

@@ -1,7 +1,7 @@
 """Writing files so that a kill, Ctrl-C or a full disk leaves the old file or the new one, never half."""
 
 import os
-import tempfile
+import secrets
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +13,9 @@ def write_atomically(path: str | os.PathLike, content: bytes) -> None:
     failure it is removed and the error raised.
     """
     path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    # Not tempfile: its files can be read by their owner only, and a saved model should be as readable as any file.
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)

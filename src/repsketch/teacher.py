@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import BLOCK_ROWS, as_table, check_not_empty, check_width, is_sparse, take_rows
+from .arrays import BLOCK_ROWS, LARGEST_OUTPUT, as_table, check_not_empty, check_width, is_sparse, take_rows
 from .errors import RepSketchError, TeacherError, require
 
 # A tree that answers p = 1 has seen few rows there, not an infinite margin: log-odds end at +-6.9,
@@ -184,9 +184,11 @@ class Teacher:
         if matrix.ndim != 2 or matrix.shape[0] != rows.shape[0] or matrix.shape[1] == 0:
             given = f"shape {raw.shape} on {rows.shape[0]} rows"
             raise TeacherError(f"{self.name} answered with {given}; allowed is (n,) or (n, C) for n rows, C >= 1.")
-        for row, column in np.argwhere(~np.isfinite(matrix))[:1]:
+        for row, column in np.argwhere(~(np.abs(matrix) <= LARGEST_OUTPUT))[:1]:  # NaN fails the comparison
             given = f"{matrix[row, column]} for row {start + row} of X in column {column}"
-            raise TeacherError(f"{self.name} answered {given}; allowed are finite outputs. Mend or drop that row of X.")
+            raise TeacherError(
+                f"{self.name} answered {given}; allowed are finite outputs within float32. Mend or drop that row of X."
+            )
         return matrix
 
     def _from_maps(self, answer: list[dict]) -> list[list[float]]:

@@ -143,3 +143,27 @@ def family_rates(family, pair, functions):
     directions = functions.parameters["directions"]
     single = [replace(functions, n_rows=1, parameters={"directions": directions[row : row + 1]}) for row in range(6)]
     return np.array([family.row_kernel(pair[:1], pair[1:], function)[0, 0] for function in single])
+
+
+@pytest.mark.parametrize(
+    "difference",
+    [np.full(9, 4.0 / 3.0), np.full(16, 0.5), np.full(64, 0.25), np.repeat([1.0, 0.1], 10)],
+    ids=["9 x 4/3", "16 x 1/2", "64 x 1/4", "two sizes"],
+)
+def test_ternary_on_a_lattice_beyond_eight_coordinates(difference):
+    """Equal differences (indicator data) keep a lattice that no Gaussian describes; 5 standard errors."""
+    family = lsh.L2(bandwidth=1.0)
+    functions = family.sample(len(difference), n_rows=60_000, random_state=5)
+    codes = family.hash(np.stack([np.zeros_like(difference), difference]), functions)[:, :, 0]
+    rate = (codes[0] == codes[1]).mean()
+    chance = float(family.collision_probability(np.zeros_like(difference), difference))
+    tolerance = 5.0 * np.sqrt(chance * (1.0 - chance) / 60_000)
+    assert abs(rate - chance) < tolerance
+    assert abs(rate - 1.1 * chance) > tolerance
+
+
+def test_ternary_signs_of_sparse_points_are_exact():
+    family = lsh.Angular("ternary")
+    axes = np.eye(16)
+    assert family.collision_probability(axes[0], -axes[0]) == pytest.approx(2.0 / 3.0)
+    assert family.collision_probability(axes[0], axes[1]) == pytest.approx(1.0 - 2.0 * (1 / 6) * (5 / 6))

@@ -7,13 +7,13 @@ temporary file, so that a data set larger than memory can be visited many times.
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..arrays import as_table, check_not_empty, check_width, is_sparse, iterate_blocks
+from ..arrays import as_outputs, as_table, check_not_empty, check_width, is_sparse, iterate_blocks
 from ..errors import InputError
 from ..progress import progress_bar
 from ..teacher import Teacher, TeacherOutputs, as_teacher
@@ -49,18 +49,17 @@ def collect(model: Any, X: Any, task: str | None, classes: Any, *, progress: boo
         check_not_empty(table)
         for _ in iterate_blocks(table):
             pass  # names the first value that is not finite before the teacher runs
-        if isinstance(model, TeacherOutputs):
-            if len(model.values) != table.shape[0]:
-                raise InputError(
-                    f"{len(model.values)} teacher outputs for {table.shape[0]} rows of X; they must match."
-                )
-            return TrainingSet(table, model)
-        return TrainingSet(table, as_teacher(model, task, classes).label(X))
+        labels = model if isinstance(model, TeacherOutputs) else as_teacher(model, task, classes).label(X)
+        return TrainingSet(table, _checked(labels, table.shape[0]))
     if isinstance(model, TeacherOutputs):
         raise InputError(
             "teacher outputs were given for a stream of batches; pass the model itself, it labels each batch."
         )
     return _spool(as_teacher(model, task, classes), _open_stream(X), progress=progress)
+
+
+def _checked(labels: TeacherOutputs, n_rows: int) -> TeacherOutputs:
+    return replace(labels, values=as_outputs(labels.values, n_rows, "the teacher outputs"))
 
 
 def _is_stream(X: Any) -> bool:
@@ -70,7 +69,10 @@ def _is_stream(X: Any) -> bool:
 
 
 def _open_stream(X: Iterable | Callable[[], Iterable]) -> Iterator:
-    return iter(X() if callable(X) else X)
+    batches = X() if callable(X) else X
+    if not isinstance(batches, Iterable):
+        raise InputError(f"X is a function that returned {batches!r}; a stream must return an iterable of batches.")
+    return iter(batches)
 
 
 def _spool(teacher: Teacher, batches: Iterator, *, progress: bool) -> TrainingSet:
@@ -104,4 +106,4 @@ def _write_inputs(
     if not labels:
         raise InputError("X is a stream without batches; at least one batch of rows is needed.")
     values = np.concatenate([part.values for part in labels])
-    return (n_rows, n_features), TeacherOutputs(values, labels[0].task, labels[0].classes)
+    return (n_rows, n_features), _checked(replace(labels[0], values=values), n_rows)

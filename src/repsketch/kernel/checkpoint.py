@@ -27,6 +27,14 @@ def fingerprint(*parts: object) -> str:
     return digest.hexdigest()
 
 
+def check_path(path: Any) -> None:
+    """Refuse a checkpoint that could not be written, before any work is done."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"checkpoint={path!r}; allowed is a file name or None.")
+    if not Path(path).absolute().parent.is_dir():
+        raise InputError(f"checkpoint={str(path)!r} lies in a folder that does not exist; make the folder first.")
+
+
 def save_state(
     path: str | os.PathLike,
     key: str,
@@ -55,10 +63,10 @@ def load_state(
     if not Path(path).exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
+        with open(path, "rb") as file:
+            arrays = dict(np.load(file, allow_pickle=False))
         saved_key = str(arrays["key"])
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, TypeError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise InputError(f"checkpoint={str(path)!r} is not a checkpoint of repsketch ({error}); delete it.") from error
     if saved_key != key:
         raise InputError(

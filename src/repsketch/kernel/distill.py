@@ -16,13 +16,15 @@ import numpy as np
 import torch
 
 from .._native import KERNEL_LANES, KERNEL_MAX_CONCAT
+from ..arrays import iterate_blocks
 from ..errors import InputError
 from ..lsh import Family, family_named
-from ..lsh.family import check_count
+from ..lsh.family import check_family
 from ..lsh.generator import MAX_CONCAT, MAX_FEATURES, resolve_seed
 from ..progress import progress_bar
+from ..settings import check_choice, check_count, check_number
 from .batches import TrainingSet, collect
-from .checkpoint import fingerprint, load_state, save_state
+from .checkpoint import check_path, fingerprint, load_state, save_state
 from .model import KERNELS, KernelModel
 from .student import Student
 
@@ -124,14 +126,12 @@ def distill(
     check_count("batch_size", batch_size, MAX_FEATURES)
     if n_epochs is not None:
         check_count("n_epochs", n_epochs, 1_000_000)
-    if not 0.0 < validation_fraction < 1.0:
-        raise InputError(f"validation_fraction={validation_fraction!r}; allowed is 0 < fraction < 1.")
-    if not (0.0 < learning_rate < float("inf") and 0.0 <= norm_penalty < float("inf")):
-        raise InputError(
-            f"learning_rate={learning_rate!r}, norm_penalty={norm_penalty!r}; the first must be above 0, "
-            "the second at least 0."
-        )
-    chosen = family_named(family)() if isinstance(family, str) else family
+    check_number("validation_fraction", validation_fraction, 0.0, 1.0, open_ends=True)
+    check_number("learning_rate", learning_rate, 0.0, open_ends=True)
+    check_number("norm_penalty", norm_penalty, 0.0)
+    if checkpoint is not None:
+        check_path(checkpoint)
+    chosen = family_named(family)() if isinstance(family, str) else check_family(family)
     kernel = _choose_kernel(kernel, chosen, n_concat)
     settings: dict[str, Any] = dict(  # noqa: C408 - keyword arguments of Student.start
         family=chosen,
@@ -155,7 +155,10 @@ def distill(
         if n_epochs is None:
             n_epochs = min(100, max(10, ceil(_TARGET_STEPS / steps)))
         schedule = Schedule(n_epochs, steps, learning_rate, patience=max(5, n_epochs // 4))
-        key = fingerprint(settings, schedule, batch_size, norm_penalty, targets, training, validation, inputs)
+        key = ""
+        if checkpoint is not None:
+            blocks = (block for _, block in iterate_blocks(data.X))
+            key = fingerprint(settings, schedule, batch_size, norm_penalty, targets, training, validation, *blocks)
         run = _Run(student, data, training, validation, schedule, batch_size, norm_penalty, checkpoint, key)
         with _one_torch_thread():
             best = run.train(progress=progress)
@@ -183,8 +186,7 @@ def _choose_kernel(kernel: str, family: Family, n_concat: int) -> str:
     can = family.name == "l2" and n_concat <= KERNEL_MAX_CONCAT
     if kernel == "auto":
         return "as_hashed" if can and getattr(family, "directions", "") == "ternary" else "closed_form"
-    if kernel not in KERNELS:
-        raise InputError(f"kernel={kernel!r}; allowed are 'auto', {', '.join(map(repr, KERNELS))}.")
+    check_choice("kernel", kernel, ("auto", *KERNELS))
     if kernel == "as_hashed" and not can:
         raise InputError(
             f"kernel='as_hashed' with family {family.name!r} and n_concat={n_concat}; it is offered for 'l2' with at "

@@ -60,7 +60,8 @@ def initial_projection(X: np.ndarray, targets: np.ndarray, n_components: int, rn
     basis = basis[:, :n_components]
     if basis.shape[1] < n_components:
         basis = np.hstack([basis, rng.normal(size=(d, n_components - basis.shape[1])) / np.sqrt(d)])
-    deviation = np.sqrt(np.einsum("ij,ik,kj->j", basis, covariance, basis))
+    # Collinear columns leave variances of rounding size, which may fall below 0.
+    deviation = np.sqrt(np.maximum(0.0, np.einsum("ij,ik,kj->j", basis, covariance, basis)))
     floor = 1e-3 * deviation.max() if deviation.max() > 0 else 1.0
     return (basis / np.maximum(deviation, floor)).astype(np.float32)
 

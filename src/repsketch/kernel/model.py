@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from .._native import KERNEL_LANES, kernel_forward
-from ..arrays import as_table, check_width, iterate_blocks
-from ..errors import InputError
+from ..arrays import as_table, check_not_empty, check_width, iterate_blocks
 from ..lsh import Family, HashFunctions
+from ..lsh.family import saturate
 from ..predictor import Predictor
+from ..settings import check_choice
 
 KERNELS = ("as_hashed", "closed_form")
 
@@ -51,8 +52,7 @@ class KernelModel(Predictor):
     classes: np.ndarray | None = field(default=None)
 
     def __post_init__(self) -> None:
-        if self.kernel not in KERNELS:
-            raise InputError(f"kernel={self.kernel!r}; allowed are {' and '.join(map(repr, KERNELS))}.")
+        check_choice("kernel", self.kernel, KERNELS)
 
     @property
     def n_features(self) -> int:
@@ -78,9 +78,11 @@ class KernelModel(Predictor):
         """Projected inputs z = A'x + shift, float32 (n, p)."""
         table = as_table(X)
         check_width(table, self.n_features)
+        check_not_empty(table)
         return np.concatenate([self._project(block) for _, block in iterate_blocks(table)])
 
     def _project(self, block: np.ndarray) -> np.ndarray:
+        block = saturate(block)
         z = block if self.projection is None else block @ self.projection
         return z if self.shift is None else z + self.shift
 

@@ -1,6 +1,6 @@
 """Locality-sensitive hashing: families, directions, the fold, and the generator behind them."""
 
-from ..errors import InputError
+from ..settings import check_choice
 from .angular import Angular
 from .family import Family, HashFunctions
 from .l1 import L1
@@ -18,6 +18,4 @@ def family_named(name: str) -> type[Family]:
     'L2'
     """
     families = {family.name: family for family in (L2, Angular, MinHash, L1)}
-    if name not in families:
-        raise InputError(f"family={name!r}; allowed are {', '.join(map(repr, families))}.")
-    return families[name]
+    return families[check_choice("family", name, families)]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..errors import InputError
+from ..settings import check_choice
 from .generator import Stream, to_gaussian, to_ternary, words
 
 #: Standard deviation of one coordinate; a family divides its width by it, so that it costs nothing.
@@ -11,9 +11,7 @@ DEVIATION = {"ternary": 3.0**-0.5, "gaussian": 1.0}
 
 def check_kind(kind: str) -> str:
     """Return ``kind`` if it names a distribution of directions."""
-    if kind not in DEVIATION:
-        raise InputError(f"directions={kind!r}; allowed are {' and '.join(map(repr, DEVIATION))}.")
-    return kind
+    return check_choice("directions", kind, DEVIATION)
 
 
 def draw_directions(kind: str, seed: int, n_rows: int, n_concat: int, n_features: int) -> np.ndarray:

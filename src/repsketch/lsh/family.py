@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import as_table, check_finite, check_width, take_rows
 from ..errors import InputError
+from ..settings import check_count, check_number
 from .generator import MAX_CONCAT, MAX_FEATURES, MAX_ROWS, resolve_seed
 
 CODE_MIN, CODE_MAX = -32_768, 32_767
@@ -148,24 +149,16 @@ class Family(ABC):
         """``closed_form`` of one code for float64 x (n, p) and one point y (p,)."""
 
 
-def check_count(name: str, value: Any, largest: int, smallest: int = 1) -> int:
-    """Return ``value`` if it is a whole number from ``smallest`` to ``largest``."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise InputError(f"{name}={value!r}; allowed is a whole number from {smallest} to {largest}.")
-    if not smallest <= value <= largest:
-        raise InputError(f"{name}={value}; allowed is {smallest} to {largest}.")
-    return int(value)
+def check_bandwidth(value: Any) -> float:
+    """Return a bucket width as float; within these limits its reciprocal is a normal float32."""
+    return check_number("bandwidth", value, 1e-30, 1e30)
 
 
-def check_width_of_buckets(value: Any) -> float:
-    """Return a bandwidth as float if it is finite and positive."""
-    try:
-        bandwidth = float(value)
-    except (TypeError, ValueError):
-        bandwidth = np.nan
-    if not (np.isfinite(bandwidth) and bandwidth > 0):
-        raise InputError(f"bandwidth={value!r}; allowed is a finite number above 0.")
-    return bandwidth
+def check_family(family: Any) -> "Family":
+    """Return ``family`` if it is an instance of one."""
+    if not isinstance(family, Family):
+        raise InputError(f"family={family!r}; allowed is a family such as lsh.L2(bandwidth=1.0).")
+    return family
 
 
 def sum_along_direction(scaled: np.ndarray, direction: np.ndarray, start: np.float32) -> np.ndarray:

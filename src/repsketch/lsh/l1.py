@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .family import Family, HashFunctions, check_width_of_buckets, floor_code
+from .family import Family, HashFunctions, check_bandwidth, floor_code
 from .fold import mix
 from .generator import Stream, to_gamma2, to_unit, words
 
@@ -31,7 +31,7 @@ class L1(Family):
     is_shift_invariant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bandwidth", check_width_of_buckets(self.bandwidth))
+        object.__setattr__(self, "bandwidth", check_bandwidth(self.bandwidth))
 
     @property
     def unit_scale(self) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import require
 from .directions import DEVIATION, check_kind, draw_directions
-from .family import Family, HashFunctions, check_width_of_buckets, floor_code, sum_along_direction
+from .family import Family, HashFunctions, check_bandwidth, floor_code, sum_along_direction
 from .generator import Stream, to_unit, words
 
 #: Values of a sum of ternary coordinates that are told apart before the rest is taken as Gaussian.
@@ -31,7 +31,7 @@ class L2(Family):
     is_shift_invariant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bandwidth", check_width_of_buckets(self.bandwidth))
+        object.__setattr__(self, "bandwidth", check_bandwidth(self.bandwidth))
         check_kind(self.directions)
 
     @property

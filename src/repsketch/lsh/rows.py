@@ -10,7 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import InputError
-from .family import Family, HashFunctions, check_count
+from ..settings import check_choice, check_count
+from .family import Family, HashFunctions, check_family
 from .fold import (
     MAX_BUCKETS,
     draw_multipliers,
@@ -43,12 +44,12 @@ class RowHashes:
     fold: str = "universal"
 
     def __post_init__(self) -> None:
+        check_family(self.family)
         check_count("n_rows", self.n_rows, MAX_ROWS)
         check_count("n_buckets", self.n_buckets, MAX_BUCKETS, smallest=2)
         check_count("n_features", self.n_features, MAX_FEATURES)
         check_count("n_concat", self.n_concat, MAX_CONCAT)
-        if self.fold not in FOLDS:
-            raise InputError(f"fold={self.fold!r}; allowed are {' and '.join(map(repr, FOLDS))}.")
+        check_choice("fold", self.fold, FOLDS)
         if self.fold == "direct":
             n_levels = levels_for(self.n_buckets, self.n_concat)
             if self.family.name in ("minhash", "l1"):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import InputError
-from ..lsh.family import check_count
+from ..settings import check_choice, check_count
 from ..theory import median_of_means_groups
 
 AGGREGATES = ("mean", "median_of_means")
@@ -15,9 +15,7 @@ def choose_groups(aggregate: str, n_groups: int | None, n_rows: int) -> int:
     >>> choose_groups("mean", None, 500), choose_groups("median_of_means", None, 500)
     (1, 24)
     """
-    if aggregate not in AGGREGATES:
-        raise InputError(f"aggregate={aggregate!r}; allowed are {' and '.join(map(repr, AGGREGATES))}.")
-    if aggregate == "mean":
+    if check_choice("aggregate", aggregate, AGGREGATES) == "mean":
         if n_groups not in (None, 1):
             raise InputError(f"n_groups={n_groups!r} with aggregate='mean'; use aggregate='median_of_means'.")
         return 1

@@ -12,6 +12,7 @@ from math import ceil, log2
 import numpy as np
 
 from ..errors import InputError, MergeError
+from ..settings import check_number
 
 DEFAULT_STEP = 2.0**-32  # weights to 2e-10, sums up to 1e9
 _EXACT = 2.0**53  # float64 adds whole numbers exactly up to here
@@ -35,7 +36,7 @@ class Counters:
     @classmethod
     def zeros(cls, n_rows: int, n_buckets: int, n_outputs: int, step: float = DEFAULT_STEP) -> "Counters":
         """No points yet."""
-        if not (0.0 < step < float("inf")) or log2(step) % 1:
+        if log2(check_number("weight_step", step, 2.0**-1000, 2.0**1000)) % 1:
             raise InputError(f"weight_step={step!r}; allowed is a power of two, such as 2**-32.")
         return cls(np.zeros((n_rows, n_buckets, n_outputs), np.int64), np.zeros(n_outputs, np.int64), step)
 
@@ -67,9 +68,7 @@ class Counters:
 
     def times(self, factor: float) -> "Counters":
         """All sums multiplied by ``factor`` and rounded to whole steps, half to even, exactly."""
-        if not np.isfinite(factor):
-            raise InputError(f"factor={factor!r}; allowed is a finite number.")
-        above, below = float(factor).as_integer_ratio()
+        above, below = check_number("factor", factor).as_integer_ratio()
         sums, total = (
             np.array([round(Fraction(int(value) * above, below)) for value in part.ravel()], object).reshape(part.shape)
             for part in (self.sums, self.total)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def project(sketch: "Sketch", block: np.ndarray) -> np.ndarray:
     """Coordinates that are hashed, in the family's units, float32 (p, n), for inputs (n, d)."""
     if sketch.projection is None:
-        return sketch.hashes.family.in_units(block)
+        z = sketch.hashes.family.in_units(block)
+        return z if sketch.shift is None else saturate(z + sketch.shift[:, None])
     inputs = saturate(np.ascontiguousarray(block.T, dtype=np.float32))
     z = np.zeros((sketch.hashes.n_features, inputs.shape[1]), np.float32)
     if sketch.shift is not None:

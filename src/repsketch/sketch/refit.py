@@ -14,6 +14,8 @@ import numpy as np
 
 from ..arrays import as_outputs, as_table, check_not_empty, iterate_blocks
 from ..errors import InputError, require
+from ..lsh.generator import resolve_seed
+from ..settings import check_number
 from .query import project
 
 if TYPE_CHECKING:
@@ -58,10 +60,11 @@ def refit(
     check_not_empty(table)
     wanted = as_outputs(targets, table.shape[0])
     sketch._check_columns(wanted)
-    if not strengths or not all(0.0 < strength < float("inf") for strength in strengths):
-        raise InputError(f"strengths={strengths!r}; allowed are finite numbers above 0, at least one.")
-    if not 0.0 < validation_fraction < 1.0:
-        raise InputError(f"validation_fraction={validation_fraction!r}; allowed is 0 < fraction < 1.")
+    if np.ndim(strengths) != 1 or len(strengths) == 0:
+        raise InputError(f"strengths={strengths!r}; allowed is a list of finite numbers above 0, at least one.")
+    strengths = [check_number("each of strengths", strength, 0.0, open_ends=True) for strength in strengths]
+    check_number("validation_fraction", validation_fraction, 0.0, 1.0, open_ends=True)
+    seed = resolve_seed(random_state)
     n = len(wanted)
     size = min(n, sketch.n_rows * sketch.n_buckets)
     if size > _LARGEST_SYSTEM:
@@ -72,7 +75,7 @@ def refit(
     cells = _cells(sketch, table, progress)
     if sketch.linear is not None:
         wanted = wanted - _linear_part(sketch, sketch.linear, table)
-    order = np.random.default_rng([int(random_state or 0), 3]).permutation(n)
+    order = np.random.default_rng([seed, 3]).permutation(n)
     n_held = int(n * validation_fraction)
     held, kept = order[:n_held], order[n_held:]
     strength = strengths[0]

@@ -13,10 +13,10 @@ import numpy as np
 from ..arrays import as_outputs, as_table, check_width, iterate_blocks
 from ..errors import InputError, MergeError
 from ..lsh import Family, RowHashes
-from ..lsh.family import check_count
 from ..lsh.generator import resolve_seed
 from ..predictor import Predictor
 from ..progress import progress_bar
+from ..settings import check_count
 from ..theory import Cost
 from .aggregate import choose_groups
 from .counters import DEFAULT_STEP, Counters
@@ -204,7 +204,7 @@ class Sketch(Predictor):
         table = as_table(points, "points")
         check_width(table, self.hashes.n_features, "points")
         n = table.shape[0]
-        values = np.ones((n, self.n_outputs)) if weights is None else as_outputs(weights, n, "weights")
+        values = np.ones((n, self.n_outputs)) if weights is None else as_outputs(weights, n, "weights", np.inf)
         if values.shape[1] != self.n_outputs:
             raise InputError(f"weights have {values.shape[1]} columns; this sketch has {self.n_outputs} outputs.")
         with progress_bar("sketching", total=n, enabled=progress) as bar:
@@ -229,6 +229,8 @@ class Sketch(Predictor):
 
     def merge(self, other: "Sketch") -> "Sketch":
         """The sketch of both sketches' points: the same bytes as one build over all of them."""
+        if not isinstance(other, Sketch):
+            raise MergeError(f"an object of type {type(other).__name__} cannot be merged; allowed is a Sketch.")
         mine, theirs = self._additive("merged"), other._additive("merged")
         if self.hashes != other.hashes:
             raise MergeError(f"other hash functions: {self.hashes} and {other.hashes}; build both alike.")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..settings import check_number
 
 
 def spread(weights: Any, kernel_values: Any, fold_collision_rate: float = 0.0) -> np.ndarray:
@@ -30,8 +31,7 @@ def spread(weights: Any, kernel_values: Any, fold_collision_rate: float = 0.0) -
     1.0
     """
     weights, kernel_values = _checked(weights, kernel_values)
-    if not 0.0 <= fold_collision_rate < 1.0:
-        raise InputError(f"fold_collision_rate={fold_collision_rate!r}; allowed is 0 <= rate < 1.")
+    check_number("fold_collision_rate", fold_collision_rate, 0.0, 0.5)
     collisions = kernel_values + (1.0 - kernel_values) * fold_collision_rate
     return (np.sqrt(collisions) @ np.abs(weights)) / (1.0 - fold_collision_rate)
 
@@ -77,8 +77,7 @@ def error_bound(
 
 def check_delta(delta: float) -> None:
     """Refuse a failure probability outside (0, 1)."""
-    if not 0.0 < delta < 1.0:
-        raise InputError(f"delta={delta!r}; allowed is 0 < delta < 1, the probability of exceeding the bound.")
+    check_number("delta", delta, 0.0, 1.0, open_ends=True)
 
 
 def _checked(weights: Any, kernel_values: Any) -> tuple[np.ndarray, np.ndarray]:

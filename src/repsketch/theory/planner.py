@@ -2,7 +2,7 @@
 
 from math import ceil, log
 
-from ..errors import InputError
+from ..settings import check_number
 from .bounds import check_delta, median_of_means_groups
 
 
@@ -17,8 +17,7 @@ def rows_for(epsilon: float, delta: float, spread: float = 1.0) -> int:
     432
     """
     check_delta(delta)
-    for name, value in (("epsilon", epsilon), ("spread", spread)):
-        if not 0.0 < value < float("inf"):
-            raise InputError(f"{name}={value!r}; allowed is a finite number above 0.")
+    check_number("epsilon", epsilon, 0.0, open_ends=True)
+    check_number("spread", spread, 0.0, open_ends=True)
     n_groups = median_of_means_groups(delta)
     return n_groups * ceil(36.0 * spread**2 * log(1.0 / delta) / epsilon**2 / n_groups)
