@@ -35,6 +35,11 @@ class KernelModel(Predictor):
     linear : (p, C) float32, an added linear term on the projected input; None without
     kernel : "closed_form", the textbook kernel, or "as_hashed", the average over the first
         ``n_directions`` hash directions that ``seed`` gives (erratum 3)
+
+    >>> from repsketch import lsh
+    >>> bump = KernelModel(np.zeros((1, 2)), np.ones((1, 1)), np.zeros(1), lsh.L1(bandwidth=1.0))
+    >>> bump.predict([[0.0, 0.0], [1.0, 1.0]]).round(3).tolist()
+    [1.0, 0.13500000536441803]
     """
 
     points: np.ndarray

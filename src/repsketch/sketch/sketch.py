@@ -192,11 +192,22 @@ class Sketch(Predictor):
         ----------
         points : (n, p) in the space that is hashed (after the projection, if there is one)
         weights : (n,) or (n, C); 1 for every point by default
+
+        >>> from repsketch import lsh
+        >>> blank = Sketch.empty(lsh.L1(bandwidth=1.0), n_rows=50, n_buckets=16, n_features=1)
+        >>> blank.add([[0.0], [0.0], [5.0]]).counters.sum(axis=1)[0]
+        array([3.], dtype=float32)
         """
         return self._accumulate(points, weights, sign=1, progress=progress)
 
     def subtract(self, points: Any, weights: Any = None, *, progress: bool = True) -> "Sketch":
-        """The sketch with weighted points taken off: exactly what it was before they were added."""
+        """The sketch with weighted points taken off: exactly what it was before they were added.
+
+        >>> from repsketch import lsh
+        >>> blank = Sketch.empty(lsh.L1(bandwidth=1.0), n_rows=50, n_buckets=16, n_features=1)
+        >>> bool(blank.add([[0.1]], [0.7]).subtract([[0.1]], [0.7]).counters.any())
+        False
+        """
         return self._accumulate(points, weights, sign=-1, progress=progress)
 
     def _accumulate(self, points: Any, weights: Any, sign: int, progress: bool) -> "Sketch":
@@ -228,7 +239,15 @@ class Sketch(Predictor):
         return state
 
     def merge(self, other: "Sketch") -> "Sketch":
-        """The sketch of both sketches' points: the same bytes as one build over all of them."""
+        """The sketch of both sketches' points: the same bytes as one build over all of them.
+
+        >>> from repsketch import lsh
+        >>> blank = Sketch.empty(lsh.L1(bandwidth=1.0), n_rows=50, n_buckets=16, n_features=1)
+        >>> both = blank.add([[0.0], [1.0]])
+        >>> merged = blank.add([[0.0]]).merge(blank.add([[1.0]]))
+        >>> merged.counters.tobytes() == both.counters.tobytes()
+        True
+        """
         if not isinstance(other, Sketch):
             raise MergeError(f"an object of type {type(other).__name__} cannot be merged; allowed is a Sketch.")
         mine, theirs = self._additive("merged"), other._additive("merged")
@@ -243,7 +262,13 @@ class Sketch(Predictor):
         return replace(self, sums=mine.plus(theirs.sums, theirs.total))
 
     def scale(self, factor: float) -> "Sketch":
-        """The sketch with every weight multiplied by ``factor``, for example to let old points fade."""
+        """The sketch with every weight multiplied by ``factor``, for example to let old points fade.
+
+        >>> from repsketch import lsh
+        >>> blank = Sketch.empty(lsh.L1(bandwidth=1.0), n_rows=50, n_buckets=16, n_features=1)
+        >>> blank.add([[0.0]]).scale(0.5).predict([[0.0]])
+        array([0.5], dtype=float32)
+        """
         return replace(self, sums=self._additive("scaled").times(factor))
 
     def _additive(self, verb: str) -> Counters:
@@ -257,6 +282,13 @@ class Sketch(Predictor):
         Parameters
         ----------
         X : (n, d) inputs; targets : (n,) or (n, C), for example the teacher's outputs
+
+        >>> from repsketch import lsh
+        >>> X = np.linspace(-1.0, 1.0, 50)[:, None]
+        >>> sketch = Sketch.empty(lsh.L1(bandwidth=1.0), n_rows=50, n_buckets=16, n_features=1).add(X)
+        >>> calibrated = sketch.calibrate(X, 3.0 * sketch.outputs(X) + 1.0)
+        >>> bool(np.allclose(calibrated.outputs(X), 3.0 * sketch.outputs(X) + 1.0, rtol=1e-4))
+        True
         """
         outputs = self.outputs(X).astype(np.float64)
         wanted = as_outputs(targets, len(outputs))

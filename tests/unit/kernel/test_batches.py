@@ -108,7 +108,7 @@ BAD_STREAMS = {
     "a function that returns nothing": (
         lambda X: lambda: None,
         InputError,
-        "function that returned None; a stream must return an iterable",
+        "function that returned None; a stream must",
     ),
 }
 
