@@ -103,13 +103,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--dataset", choices=sorted(SETTINGS), action="append")
     chosen = parser.parse_args()
-    screen, results = Console(), {}
+    screen = Console()
+    screen = screen if screen.is_terminal else Console(width=110)  # a log has room for all columns
+    results = {}
     for name in chosen.dataset or SETTINGS:
         runs = [measure(name, seed) for seed in range(chosen.seeds)]
         results[name] = {"metric": "accuracy" if name == "a9a" else "MAE", "settings": SETTINGS[name], "runs": runs}
         table = Table(title=f"{name}: test {results[name]['metric']}, seeds 0 to {chosen.seeds - 1}")
-        for column in ("stage", "mean", "spread (sd)", *(f"seed {run['seed']}" for run in runs)):
-            table.add_column(column, justify="left" if column == "stage" else "right")
+        table.add_column("stage", no_wrap=True)
+        for column in ("mean", "sd", *(f"seed {run['seed']}" for run in runs)):
+            table.add_column(column, justify="right")
         for stage, title in STAGES.items():
             values = [run["scores"][stage] for run in runs if stage in run["scores"]]
             if values:

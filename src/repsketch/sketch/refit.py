@@ -15,6 +15,7 @@ import numpy as np
 from ..arrays import as_outputs, as_table, check_not_empty, iterate_blocks
 from ..errors import InputError, require
 from ..lsh.generator import resolve_seed
+from ..progress import progress_bar, track
 from ..settings import check_number
 from .query import project
 
@@ -72,7 +73,7 @@ def refit(
             f"refit of {sketch.n_rows} x {sketch.n_buckets} counters on {n} rows solves for {size} unknowns; "
             f"allowed are {_LARGEST_SYSTEM}. Use fewer counters, or fewer rows of X."
         )
-    cells = _cells(sketch, table, progress)
+    cells = _cells(sketch, table)
     if sketch.linear is not None:
         wanted = wanted - _linear_part(sketch, sketch.linear, table)
     order = np.random.default_rng([seed, 3]).permutation(n)
@@ -80,17 +81,17 @@ def refit(
     held, kept = order[:n_held], order[n_held:]
     strength = strengths[0]
     if len(strengths) > 1 and n_held >= 5:
-        trials = _ridge(cells[kept], wanted[kept], strengths, sketch)
+        trials = _ridge(cells[kept], wanted[kept], strengths, sketch, progress)
         errors = [((_read(cells[held], trial) - wanted[held]) ** 2).mean() for trial in trials]
         strength = strengths[int(np.argmin(errors))]
     elif len(strengths) > 1:
         strength = sorted(strengths)[len(strengths) // 2]  # too few rows to choose on: the middle one
-    (counters,) = _ridge(cells, wanted, [strength], sketch)
+    (counters,) = _ridge(cells, wanted, [strength], sketch, progress)
     shaped = counters.reshape(sketch.n_rows, sketch.n_buckets, -1).astype(np.float32)
     return replace(sketch, sums=None, fitted=shaped, output_scale=None, output_bias=None, n_groups=1)
 
 
-def _cells(sketch: "Sketch", table: Any, progress: bool) -> np.ndarray:
+def _cells(sketch: "Sketch", table: Any) -> np.ndarray:
     """Column of the indicator matrix that each row of X has a one in, for each row of the sketch; (n, L)."""
     buckets = sketch.buckets(table)
     return buckets + np.arange(sketch.n_rows, dtype=np.int32) * sketch.n_buckets
@@ -109,17 +110,19 @@ def _read(cells: np.ndarray, counters: np.ndarray) -> np.ndarray:
     return total / cells.shape[1]
 
 
-def _indicators(cells: np.ndarray, width: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Dense float32 slabs of the indicator matrix with the row they start at."""
+def _indicators(cells: np.ndarray, width: int) -> Iterator[np.ndarray]:
+    """Dense float32 slabs of the indicator matrix, one after the other."""
     at_once = max(1, _BLOCK_CELLS // width)
     for start in range(0, len(cells), at_once):
         part = cells[start : start + at_once]
         slab = np.zeros((len(part), width), np.float32)
         np.put_along_axis(slab, part.astype(np.int64), 1.0, axis=1)
-        yield start, slab
+        yield slab
 
 
-def _ridge(cells: np.ndarray, wanted: np.ndarray, strengths: Sequence[float], sketch: "Sketch") -> list[np.ndarray]:
+def _ridge(
+    cells: np.ndarray, wanted: np.ndarray, strengths: Sequence[float], sketch: "Sketch", progress: bool
+) -> list[np.ndarray]:
     """Counters (L * R, C) for each strength: argmin sum (mean of read counters - wanted)**2 + penalty.
 
     Solved for the counters' part c / L around the mean of ``wanted``, which the counters absorb. The
@@ -135,7 +138,7 @@ def _ridge(cells: np.ndarray, wanted: np.ndarray, strengths: Sequence[float], sk
         for output in range(wanted.shape[1]):
             moment[:, output] += np.bincount(column, centred[:, output], width)
     in_buckets = width <= n
-    gram = _gram_of_buckets(cells, width) if in_buckets else _gram_of_rows(cells)
+    gram = _gram_of_buckets(cells, width, progress) if in_buckets else _gram_of_rows(cells, progress)
     diagonal = np.diag_indices_from(gram)
     base = gram[diagonal].copy()
     solutions = []
@@ -153,17 +156,19 @@ def _ridge(cells: np.ndarray, wanted: np.ndarray, strengths: Sequence[float], sk
     return solutions
 
 
-def _gram_of_buckets(cells: np.ndarray, width: int) -> np.ndarray:
+def _gram_of_buckets(cells: np.ndarray, width: int, progress: bool) -> np.ndarray:
     """H'H: how often two buckets are hit together; exact, since float32 counts below 2**24 a slab are."""
     gram = np.zeros((width, width))
-    for _, slab in _indicators(cells, width):
-        gram += slab.T @ slab
+    with progress_bar("refitting", total=len(cells), enabled=progress) as bar:
+        for slab in _indicators(cells, width):
+            gram += slab.T @ slab
+            bar.advance(len(slab))
     return gram
 
 
-def _gram_of_rows(cells: np.ndarray) -> np.ndarray:
+def _gram_of_rows(cells: np.ndarray, progress: bool) -> np.ndarray:
     """HH': in how many rows of the sketch two inputs share their bucket."""
     gram = np.zeros((len(cells), len(cells)))
-    for column in cells.T:
+    for column in track(cells.T, "refitting", cells.shape[1], enabled=progress):
         gram += column[:, None] == column[None, :]
     return gram
