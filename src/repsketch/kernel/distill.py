@@ -7,7 +7,7 @@ squared norm of f_K.
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from math import ceil, cos, pi
 from typing import Any
@@ -160,7 +160,7 @@ def distill(
             blocks = (block for _, block in iterate_blocks(data.X))
             key = fingerprint(settings, schedule, batch_size, norm_penalty, targets, training, validation, *blocks)
         run = _Run(student, data, training, validation, schedule, batch_size, norm_penalty, checkpoint, key)
-        with _one_torch_thread():
+        with _one_torch_thread() if kernel == "as_hashed" else nullcontext():
             best = run.train(progress=progress)
         return student.finish(best, data.labels.task, data.labels.classes)
     finally:

@@ -90,38 +90,24 @@ class _L2OfSquares(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, squared: Tensor, pool: ThreadPoolExecutor) -> Tensor:
-        squared = squared.detach()  # the pool's threads would record gradients
-        kernel, slope = torch.empty_like(squared), torch.empty_like(squared)
-
-        def fill(start: int) -> None:
-            rows = slice(start, start + _CHUNK)
-            u = squared[rows].clamp_min(1e-12).rsqrt_()
-            drop = torch.expm1(torch.mul(u, u).mul_(-0.5)).mul_(sqrt(2.0 / pi))
-            torch.erf(u * sqrt(0.5), out=kernel[rows]).add_(drop / u)
-            torch.mul(drop, u, out=slope[rows]).mul_(0.5)
-
-        list(pool.map(fill, range(0, len(squared), _CHUNK)))
-        ctx.save_for_backward(slope)
+    def forward(ctx, squared: Tensor) -> Tensor:
+        u = squared.clamp_min(1e-12).rsqrt_()
+        drop = torch.expm1(torch.mul(u, u).mul_(-0.5)).mul_(sqrt(2.0 / pi))
+        kernel = torch.erf(u * sqrt(0.5)).add_(drop / u)
+        ctx.save_for_backward(drop.mul_(u).mul_(0.5))
         return kernel
 
     @staticmethod
-    def backward(ctx, *grads: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx, *grads: Tensor) -> Tensor:
         (slope,) = ctx.saved_tensors
-        return grads[0] * slope, None
+        return grads[0] * slope
 
 
-class L2ClosedForm:
-    """L2 kernel with Gaussian directions for all pairs, as a function of z, points and width."""
-
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(max(1, torch.get_num_threads()))
-
-    def __call__(self, z: Tensor, points: Tensor, bandwidth: Tensor) -> Tensor:
-        """Kernel values (n, m) of z (n, p) and points (m, p)."""
-        z, points = z / bandwidth, points / bandwidth
-        squared = torch.addmm(z.square().sum(1, keepdim=True) + points.square().sum(1), z, points.T, alpha=-2.0)
-        return _L2OfSquares.apply(squared, self._pool)
+def l2_closed_form(z: Tensor, points: Tensor, bandwidth: Tensor) -> Tensor:
+    """L2 kernel with Gaussian directions for all pairs, (n, m)."""
+    z, points = z / bandwidth, points / bandwidth
+    squared = torch.addmm(z.square().sum(1, keepdim=True) + points.square().sum(1), z, points.T, alpha=-2.0)
+    return _L2OfSquares.apply(squared)
 
 
 def l1_closed_form(z: Tensor, points: Tensor, bandwidth: Tensor) -> Tensor:
@@ -143,8 +129,9 @@ def jaccard(z: Tensor, points: Tensor, bandwidth: Tensor) -> Tensor:
     return torch.where(union == 0, 1.0, shared / union.clamp_min(1.0))
 
 
-def closed_form_of(family: str) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-    """The textbook kernel of a family as a function of z, points and width."""
-    if family == "l2":
-        return L2ClosedForm()
-    return {"l1": l1_closed_form, "angular": angular_closed_form, "minhash": jaccard}[family]
+CLOSED_FORMS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "l2": l2_closed_form,
+    "l1": l1_closed_form,
+    "angular": angular_closed_form,
+    "minhash": jaccard,
+}

@@ -21,7 +21,7 @@ from .initialize import (
     initial_weights,
 )
 from .model import KernelModel
-from .pairs import AsHashed, closed_form_of
+from .pairs import CLOSED_FORMS, AsHashed
 
 PairKernel = Callable[[Tensor, Tensor, Tensor], Tensor]
 
@@ -146,7 +146,7 @@ def _pair_kernel(
     family: Family, kernel: str, n_directions: int, n_concat: int, n_components: int, seed: int
 ) -> PairKernel:
     if kernel == "closed_form":
-        closed_form = closed_form_of(family.name)
+        closed_form = CLOSED_FORMS[family.name]
         return lambda z, points, bandwidth: closed_form(z, points, bandwidth) ** n_concat
     functions = family.sample(n_components, n_directions, n_concat, seed)
     unit = family.unit_scale * getattr(family, "bandwidth", 1.0)
