@@ -56,19 +56,15 @@ def measure(name: str, seed: int, *, progress: bool = True) -> dict:
     """Scores and sizes of every stage for one seed."""
     settings, data = SETTINGS[name], load_split(name, seed)
     started = time.perf_counter()
-    network = train_mlp(
-        data.X_train, data.y_train, settings["hidden"], task=data.task, random_state=seed, progress=progress,
-        **settings["teacher"],
-    )  # fmt: skip
+    options = {"task": data.task, "random_state": seed, "progress": progress, **settings["teacher"]}
+    network = train_mlp(data.X_train, data.y_train, settings["hidden"], **options)
     teacher = as_teacher(network, data.task)
     labels = teacher.label(data.X_train)
 
     def distill_for(sizes: dict) -> rs.KernelModel:
         """A kernel trained with the very directions that the sketch of these sizes will use."""
-        return rs.distill(
-            labels, data.X_train, n_components=sizes["n_components"], n_directions=sizes["n_rows"], random_state=seed,
-            progress=progress,
-        )  # fmt: skip
+        options = {"n_components": sizes["n_components"], "n_directions": sizes["n_rows"]}
+        return rs.distill(labels, data.X_train, random_state=seed, progress=progress, **options)
 
     trained = time.perf_counter()
     sizes = settings["sketch"]

@@ -50,10 +50,9 @@ class _SketchEstimator(BaseEstimator):
         return tags
 
     def _read(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        return validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2,
-            y_numeric=isinstance(self, RegressorMixin),
-        )  # fmt: skip
+        numeric = isinstance(self, RegressorMixin)
+        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": 2}
+        return validate_data(self, X, y, y_numeric=numeric, **options)
 
     def _fit_sketch(self, X: Any, labels: TeacherOutputs, seed: int) -> None:
         """Stages 1 and 2 within the budget, on validated inputs and their teacher outputs."""

@@ -8,6 +8,7 @@ import hashlib
 import io
 import os
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from ..errors import InputError
 from ..files import write_atomically
 
 
-def fingerprint(*parts: object) -> str:
+def fingerprint(parts: Iterable[object]) -> str:
     """A digest of everything that decides how a run goes; arrays by their bytes, the rest by repr."""
     digest = hashlib.sha256()
     for part in parts:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import chain
 from math import ceil, cos, pi
 from typing import Any
 
@@ -149,16 +150,15 @@ def distill(
         targets = data.labels.values
         training, validation = _split(len(targets), validation_fraction, seed)
         sample = np.sort(training[:_SAMPLE_ROWS])
-        inputs = data.rows(sample)
-        student = Student.start(inputs, targets[sample], **settings)
+        student = Student.start(data.rows(sample), targets[sample], **settings)
         steps = ceil(len(training) / batch_size)
         if n_epochs is None:
             n_epochs = min(100, max(10, ceil(_TARGET_STEPS / steps)))
         schedule = Schedule(n_epochs, steps, learning_rate, patience=max(5, n_epochs // 4))
         key = ""
         if checkpoint is not None:
-            blocks = (block for _, block in iterate_blocks(data.X))
-            key = fingerprint(settings, schedule, batch_size, norm_penalty, targets, training, validation, *blocks)
+            parts = (settings, schedule, batch_size, norm_penalty, targets, training, validation)
+            key = fingerprint(chain(parts, (block for _, block in iterate_blocks(data.X))))
         run = _Run(student, data, training, validation, schedule, batch_size, norm_penalty, checkpoint, key)
         with _one_torch_thread() if kernel == "as_hashed" else nullcontext():
             best = run.train(progress=progress)

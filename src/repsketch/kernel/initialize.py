@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+_WIDE, _WIDE_ROWS = 512, 1_024
+
 
 @dataclass
 class InputScale:
@@ -47,21 +49,19 @@ def initial_projection(X: np.ndarray, targets: np.ndarray, n_components: int, rn
     ----------
     X : (n, d) standardised inputs; targets : (n, C) standardised outputs
     """
-    n, d = X.shape
-    X = X.astype(np.float64)
-    covariance = X.T @ X / n
-    ridge = np.linalg.solve(
-        covariance + 1e-3 * np.trace(covariance) / d * np.eye(d) + 1e-9 * np.eye(d), X.T @ targets / n
-    )
+    d = X.shape[1]
+    rows = slice(_WIDE_ROWS if d > _WIDE else None)  # wide data: fewer rows, the decomposition grows with their square
+    X, targets = X[rows].astype(np.float64) / np.sqrt(len(X[rows])), targets[rows] / np.sqrt(len(X[rows]))
+    left, sizes, right = np.linalg.svd(X, full_matrices=False)
+    shrunk = sizes / (sizes**2 + 1e-3 * (sizes**2).sum() / d + 1e-9)
+    ridge = right.T @ (shrunk[:, None] * (left.T @ targets))
     columns = np.linalg.svd(ridge, full_matrices=False)[0][:, : max(1, n_components // 2)]
-    _, vectors = np.linalg.eigh(covariance)
-    candidates = np.hstack([columns, vectors[:, ::-1], rng.normal(size=(d, n_components))])
-    basis, _ = np.linalg.qr(candidates[:, : max(n_components, 1) + columns.shape[1]])
+    candidates = np.hstack([columns, right.T, rng.normal(size=(d, n_components))])
+    basis, _ = np.linalg.qr(candidates[:, : n_components + columns.shape[1]])
     basis = basis[:, :n_components]
     if basis.shape[1] < n_components:
         basis = np.hstack([basis, rng.normal(size=(d, n_components - basis.shape[1])) / np.sqrt(d)])
-    # Collinear columns leave variances of rounding size, which may fall below 0.
-    deviation = np.sqrt(np.maximum(0.0, np.einsum("ij,ik,kj->j", basis, covariance, basis)))
+    deviation = np.sqrt(((X @ basis) ** 2).sum(axis=0))
     floor = 1e-3 * deviation.max() if deviation.max() > 0 else 1.0
     return (basis / np.maximum(deviation, floor)).astype(np.float32)
 

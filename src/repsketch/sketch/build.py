@@ -52,9 +52,8 @@ def build_sketch(
     family = kernel.family
     if fold == "auto":
         fold = "direct" if family.is_binary and n_buckets == 2**kernel.n_concat else "universal"
-    hashes = RowHashes(
-        family, n_rows, n_buckets, kernel.points.shape[1], kernel.n_concat, resolve_seed(random_state), fold
-    )  # fmt: skip
+    n_components, seed = kernel.points.shape[1], resolve_seed(random_state)
+    hashes = RowHashes(family, n_rows, n_buckets, n_components, kernel.n_concat, seed, fold)
     points, shift = kernel.points, kernel.shift
     bias = kernel.bias.astype(np.float64)
     if fold == "direct" and family.is_shift_invariant:  # levels are counted from the middle of the points

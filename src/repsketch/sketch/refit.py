@@ -88,7 +88,7 @@ def refit(
         strength = sorted(strengths)[len(strengths) // 2]  # too few rows to choose on: the middle one
     (counters,) = _ridge(cells, wanted, [strength], sketch, progress)
     shaped = counters.reshape(sketch.n_rows, sketch.n_buckets, -1).astype(np.float32)
-    return replace(sketch, sums=None, fitted=shaped, output_scale=None, output_bias=None, n_groups=1)
+    return replace(sketch, sums=None, fitted=shaped, output_scale=1.0, output_bias=0.0, n_groups=1)
 
 
 def _cells(sketch: "Sketch", table: Any) -> np.ndarray:

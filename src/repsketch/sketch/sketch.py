@@ -39,7 +39,7 @@ class Sketch(Predictor):
     projection : (d, p) float32 in the family's units (A times ``family.unit_scale``), or None
     shift : (p,) float32 added after the projection, or None
     linear : (p, C) float32 on the projected input, or None
-    output_scale, output_bias : (C,) float64, applied to the debiased estimate
+    output_scale, output_bias : numbers or (C,) float64, applied to the debiased estimate
     debias : take the fold's accidental collisions out of the estimate (erratum 2)
     n_groups : 1 for the mean, else groups of the median of means
     sums : the additive state behind the counters; None once they are refitted
@@ -55,8 +55,8 @@ class Sketch(Predictor):
     projection: np.ndarray | None = None
     shift: np.ndarray | None = None
     linear: np.ndarray | None = None
-    output_scale: np.ndarray | None = None
-    output_bias: np.ndarray | None = None
+    output_scale: np.ndarray | float = 1.0
+    output_bias: np.ndarray | float = 0.0
     debias: bool = True
     n_groups: int = 1
     task: str | None = None
@@ -66,7 +66,7 @@ class Sketch(Predictor):
         for name in ("projection", "shift", "linear"):
             array = getattr(self, name)
             if array is not None and not np.all(np.abs(array) <= _LARGEST_ENTRY):  # NaN fails too
-                raise InputError(f"{name} holds values beyond {_LARGEST_ENTRY:.0e} or NaN; rescale the inputs.")
+                raise InputError(f"{name} holds values beyond {_LARGEST_ENTRY:.0e} or NaN; rescale the data.")
 
     @classmethod
     def empty(
@@ -133,8 +133,7 @@ class Sketch(Predictor):
 
         Erratum 2: E[mean] = f + rate * (total - f), so f = (mean - rate * total) / (1 - rate).
         """
-        scale = np.ones(self.n_outputs) if self.output_scale is None else self.output_scale
-        bias = np.zeros(self.n_outputs) if self.output_bias is None else self.output_bias
+        scale, bias = (np.full(self.n_outputs, value) for value in (self.output_scale, self.output_bias))
         if self.sums is None or not self.debias:
             return scale, bias
         rate = self.hashes.collision_rate
@@ -297,12 +296,12 @@ class Sketch(Predictor):
         variance = ((outputs - middle) ** 2).mean(axis=0)
         slope = ((outputs - middle) * (wanted - aim)).mean(axis=0) / np.where(variance > 0, variance, 1.0)
         slope = np.where(variance > 0, slope, 1.0)
-        scale = np.ones(self.n_outputs) if self.output_scale is None else self.output_scale
-        bias = np.zeros(self.n_outputs) if self.output_bias is None else self.output_bias
-        linear = None if self.linear is None else (self.linear * slope).astype(np.float32)
         return replace(
-            self, output_scale=scale * slope, output_bias=bias * slope + aim - slope * middle, linear=linear
-        )  # fmt: skip
+            self,
+            output_scale=self.output_scale * slope,
+            output_bias=(self.output_bias - middle) * slope + aim,
+            linear=None if self.linear is None else (self.linear * slope).astype(np.float32),
+        )
 
     def _check_columns(self, targets: np.ndarray) -> None:
         if targets.shape[1] != self.n_outputs:
