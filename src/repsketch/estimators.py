@@ -54,6 +54,21 @@ class _SketchEstimator(BaseEstimator):
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": 2}
         return validate_data(self, X, y, y_numeric=numeric, **options)
 
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _label(self, given: Any, X: Any, y: np.ndarray, task: str, seed: int) -> TeacherOutputs:
+        """Outputs of the teacher, trained first if there is none; a given one sees the table as it was given."""
+        parse_budget(self.budget)  # a budget that means nothing is refused before anything is trained
+        self.teacher_ = self.teacher
+        if self.teacher is not None:
+            return as_teacher(self.teacher, task).label(given)
+        kind = HistGradientBoostingClassifier if task == "classification" else HistGradientBoostingRegressor
+        leaf = max(1, min(20, X.shape[0] // 20))  # small data get small leaves
+        dense = X.toarray() if is_sparse(X) else X
+        self.teacher_ = kind(min_samples_leaf=leaf, random_state=seed).fit(dense, y)
+        return as_teacher(self.teacher_).label(dense)
+
     def _fit_sketch(self, X: Any, labels: TeacherOutputs, seed: int) -> None:
         """Stages 1 and 2 within the budget, on validated inputs and their teacher outputs."""
         plan = plan_for(parse_budget(self.budget), X.shape[1], labels.values.shape[1])
@@ -106,21 +121,14 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
         given = X
         X, y = self._read(X, y)
         check_classification_targets(y)
-        self.classes_, index = np.unique(y, return_inverse=True)
+        self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise InputError(
                 f"y holds one class only, {self.classes_[0]!r}; a classifier needs at least two classes in the data."
             )
-        parse_budget(self.budget)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        self.teacher_ = self.teacher
-        if self.teacher is None:
-            self.teacher_ = _boosted_trees(HistGradientBoostingClassifier, X, index, seed)
-            labels = as_teacher(self.teacher_).label(_dense(X))
-        else:
-            labels = as_teacher(self.teacher, "classification").label(given)
-            labels = self._in_order(labels)
-        self._fit_sketch(X, labels, seed)
+        seed = self._seed()
+        labels = self._label(given, X, y, "classification", seed)
+        self._fit_sketch(X, self._in_order(labels), seed)
         self.sketch_ = replace(self.sketch_, classes=self.classes_)
         return self
 
@@ -170,29 +178,13 @@ class SketchRegressor(RegressorMixin, _SketchEstimator):
         """Fit the sketch to the teacher's outputs on X (n, d); y (n,) are the values."""
         given = X
         X, y = self._read(X, y)
-        parse_budget(self.budget)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        self.teacher_ = self.teacher
-        if self.teacher is None:
-            self.teacher_ = _boosted_trees(HistGradientBoostingRegressor, X, y, seed)
-            labels = as_teacher(self.teacher_).label(_dense(X))
-        else:
-            labels = as_teacher(self.teacher, "regression").label(given)
-            if labels.values.shape[1] != 1:
-                raise InputError(f"the teacher has {labels.values.shape[1]} outputs; SketchRegressor takes one.")
+        seed = self._seed()
+        labels = self._label(given, X, y, "regression", seed)
+        if labels.values.shape[1] != 1:
+            raise InputError(f"the teacher has {labels.values.shape[1]} outputs; SketchRegressor takes one.")
         self._fit_sketch(X, labels, seed)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Values (n,), float64."""
         return self._outputs(X)[:, 0].astype(np.float64)
-
-
-def _dense(X: Any) -> np.ndarray:
-    return X.toarray() if is_sparse(X) else X
-
-
-def _boosted_trees(kind: type, X: Any, y: np.ndarray, seed: int) -> Any:
-    """The teacher of an estimator without one; small data get small leaves."""
-    leaf = max(1, min(20, X.shape[0] // 20))
-    return kind(min_samples_leaf=leaf, random_state=seed).fit(_dense(X), y)

@@ -46,6 +46,14 @@ def test_a_teacher_with_classes_in_another_order_is_put_in_order(problem, n_clas
     np.testing.assert_array_equal(plain.predict(X), other.predict(X))
 
 
+def test_without_a_teacher_one_is_trained_that_knows_the_labels(problem):
+    X, values = problem
+    names = np.where(values > 0, "up", "down")
+    model = SketchClassifier(**QUICK).fit(X, names)
+    assert (model.teacher_.predict(X) == names).mean() > 0.95
+    assert (model.predict(X) == names).mean() > 0.9
+
+
 def test_a_teacher_of_other_classes_is_refused(problem):
     X, values = problem
     teacher = LogisticRegression().fit(X, np.where(values > 0, "yes", "no"))
