@@ -38,7 +38,7 @@ def test_a9a_at_the_papers_size(measure):
 
 
 def test_abalone_at_744_numbers(measure):
-    run = measure("abalone", 0, progress=False)
+    run = measure("abalone", 1, progress=False)
     assert run["sketch"]["parameters"] == 744
     assert run["scores"]["refitted"] <= 1.51
     assert run["scores"]["respent"] <= 1.51
