@@ -47,30 +47,25 @@ def as_table(X: Any, name: str = "X") -> Any:
     repsketch.errors.InputError: X has shape (2,); a table needs 2 dimensions. Reshape your data: \
 X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row.
     """
-    if is_sparse(X):
-        table = X.tocsr()
-    else:
-        table = X if isinstance(X, np.ndarray) else _from_any(X, name)
-        if table.dtype.kind not in "biuf":
-            table = _to_float(table, name)
+    table = _as_real(X.tocsr() if is_sparse(X) else _as_array(X, name), name)
     if table.ndim != 2:
         raise InputError(
             f"{name} has shape {table.shape}; a table needs 2 dimensions. Reshape your data: "
             f"{name}.reshape(-1, 1) for one feature, {name}.reshape(1, -1) for one row."
         )
-    if table.dtype.kind == "c":
-        raise InputError(f"Complex data not supported: {name} has dtype {table.dtype}; pass real numbers.")
     return table
 
 
-def _from_any(X: Any, name: str) -> np.ndarray:
+def _as_array(X: Any, name: str) -> np.ndarray:
     try:
-        return np.asarray(X.to_numpy()) if hasattr(X, "to_numpy") else np.asarray(X)
+        return np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
     except ValueError as error:
         raise InputError(f"{name} is no table of numbers: {error}") from error
 
 
-def _to_float(table: np.ndarray, name: str) -> np.ndarray:
+def _as_real(table: Any, name: str) -> Any:
+    if table.dtype.kind in "biuf":
+        return table
     if table.dtype.kind == "c":
         raise InputError(f"Complex data not supported: {name} has dtype {table.dtype}; pass real numbers.")
     try:
@@ -135,10 +130,7 @@ def as_outputs(values: Any, n_rows: int, name: str = "targets", largest: float =
     >>> as_outputs([1, 2, 3], 3).shape
     (3, 1)
     """
-    outputs = values if isinstance(values, np.ndarray) else _from_any(values, name)
-    if outputs.dtype.kind not in "biuf":
-        outputs = _to_float(outputs, name)
-    outputs = outputs.astype(np.float64, copy=False)
+    outputs = _as_real(_as_array(values, name), name).astype(np.float64, copy=False)
     if outputs.ndim == 1:
         outputs = outputs[:, None]
     if outputs.ndim != 2 or outputs.shape[0] != n_rows or outputs.shape[1] == 0:

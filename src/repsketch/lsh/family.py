@@ -44,6 +44,8 @@ class Family(ABC):
     name: ClassVar[str]
     #: Codes are 0/1 bits (sign random projections).
     is_binary: ClassVar[bool] = False
+    #: Neighbouring codes belong to neighbouring points, so that they may be clamped to a few levels.
+    has_ordered_codes: ClassVar[bool] = True
     #: Moving both points by the same vector leaves the kernel unchanged.
     is_shift_invariant: ClassVar[bool] = False
     #: Points may be moved by gradient descent and queries projected.

@@ -28,6 +28,7 @@ class L1(Family):
 
     bandwidth: float = 1.0
     name: ClassVar[str] = "l1"
+    has_ordered_codes: ClassVar[bool] = False
     is_shift_invariant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

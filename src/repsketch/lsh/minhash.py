@@ -27,6 +27,7 @@ class MinHash(Family):
     """
 
     name: ClassVar[str] = "minhash"
+    has_ordered_codes: ClassVar[bool] = False
     is_differentiable: ClassVar[bool] = False
 
     def _draw(self, seed: int, n_rows: int, n_concat: int, n_features: int) -> dict[str, np.ndarray]:

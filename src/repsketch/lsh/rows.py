@@ -52,7 +52,7 @@ class RowHashes:
         check_choice("fold", self.fold, FOLDS)
         if self.fold == "direct":
             n_levels = levels_for(self.n_buckets, self.n_concat)
-            if self.family.name in ("minhash", "l1"):
+            if not self.family.has_ordered_codes:
                 raise InputError(
                     f"fold='direct' with family {self.family.name!r}, whose codes have no order; use fold='universal'."
                 )
