@@ -16,7 +16,7 @@ help:
 	@echo "make bench     speed and memory ratios (needs REPSKETCH_DATA)"
 	@echo "make tables    write README's tables from benchmarks/results"
 
-$(VENV)/python: 
+$(VENV)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "repsketch needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
 	@# torch first and exactly as pinned: the CPU build

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from .._native import KERNEL_LANES, KERNEL_MAX_CONCAT
+from .._native import KERNEL_LANES
 from ..arrays import iterate_blocks
-from ..errors import InputError
 from ..lsh import Family, family_named
 from ..lsh.family import check_family
 from ..lsh.generator import MAX_CONCAT, MAX_FEATURES, resolve_seed
@@ -26,7 +25,7 @@ from ..progress import progress_bar
 from ..settings import check_choice, check_count, check_number
 from .batches import TrainingSet, collect
 from .checkpoint import check_path, fingerprint, load_state, save_state
-from .model import KERNELS, KernelModel
+from .model import KERNELS, KernelModel, check_kernel, offers_as_hashed
 from .student import Student
 
 _SAMPLE_ROWS = 4_096  # rows that scale and initialise the student
@@ -183,16 +182,10 @@ def _one_torch_thread() -> Iterator[None]:
 
 
 def _choose_kernel(kernel: str, family: Family, n_concat: int) -> str:
-    can = family.name == "l2" and n_concat <= KERNEL_MAX_CONCAT
-    if kernel == "auto":
-        return "as_hashed" if can and getattr(family, "directions", "") == "ternary" else "closed_form"
-    check_choice("kernel", kernel, ("auto", *KERNELS))
-    if kernel == "as_hashed" and not can:
-        raise InputError(
-            f"kernel='as_hashed' with family {family.name!r} and n_concat={n_concat}; it is offered for 'l2' with at "
-            f"most {KERNEL_MAX_CONCAT} codes. Use kernel='closed_form'."
-        )
-    return kernel
+    if check_choice("kernel", kernel, ("auto", *KERNELS)) != "auto":
+        return check_kernel(kernel, family, n_concat)
+    is_ternary = getattr(family, "directions", "") == "ternary"
+    return "as_hashed" if is_ternary and offers_as_hashed(family, n_concat) else "closed_form"
 
 
 def _split(n: int, validation_fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

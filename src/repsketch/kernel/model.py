@@ -3,18 +3,20 @@
 Takes inputs X; hands on outputs, and its points and weights to ``build_sketch``.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._native import KERNEL_LANES, kernel_forward
+from .._native import KERNEL_LANES, KERNEL_MAX_CONCAT, kernel_forward
 from ..arrays import as_table, check_not_empty, check_width, iterate_blocks
+from ..errors import InputError
 from ..lsh import Family, HashFunctions
 from ..lsh.family import saturate
+from ..lsh.generator import MAX_ROWS
 from ..predictor import Predictor
-from ..settings import check_choice
+from ..settings import check_choice, check_count
 
 KERNELS = ("as_hashed", "closed_form")
 
@@ -54,10 +56,12 @@ class KernelModel(Predictor):
     n_directions: int = 256
     seed: int = 0
     task: str | None = None
-    classes: np.ndarray | None = field(default=None)
+    classes: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        check_choice("kernel", self.kernel, KERNELS)
+        check_kernel(self.kernel, self.family, self.n_concat)
+        if self.kernel == "as_hashed" and check_count("n_directions", self.n_directions, MAX_ROWS) % KERNEL_LANES:
+            raise InputError(f"n_directions={self.n_directions}; allowed is a multiple of {KERNEL_LANES}.")
 
     @property
     def n_features(self) -> int:
@@ -98,8 +102,9 @@ class KernelModel(Predictor):
     def _kernel_of(self, z: np.ndarray) -> np.ndarray:
         if self.kernel == "closed_form":
             return self.family.closed_form(z, self.points, self.n_concat)
-        directions = self._functions.parameters["directions"]
-        u, v = (_along(points * np.float32(self.family.unit_scale), directions) for points in (z, self.points))
+        matrix = direction_matrix(self._functions.parameters["directions"], self.family.unit_scale)
+        shape = (-1, self.n_directions // KERNEL_LANES, self.n_concat, KERNEL_LANES)
+        u, v = (block_first((points @ matrix).reshape(shape)) for points in (z, self.points.astype(np.float32)))
         kernel = np.empty((len(z), len(self.points)), np.float32)
         kernel_forward(u, v, kernel)
         return kernel.astype(np.float64)
@@ -110,10 +115,32 @@ class KernelModel(Predictor):
         return outputs if self.linear is None else outputs + z @ self.linear
 
 
-def _along(points: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """Positions of points (n, p) along directions (rows, K, p) in the C core's layout (rows / 16, n, K, 16)."""
+def offers_as_hashed(family: Family, n_concat: int) -> bool:
+    """Whether the C core can average this family's kernel over given directions."""
+    return family.name == "l2" and n_concat <= KERNEL_MAX_CONCAT
+
+
+def check_kernel(kernel: str, family: Family, n_concat: int) -> str:
+    """Return ``kernel`` if it names a kernel that this family has."""
+    if check_choice("kernel", kernel, KERNELS) == "as_hashed" and not offers_as_hashed(family, n_concat):
+        raise InputError(
+            f"kernel='as_hashed' with family {family.name!r} and n_concat={n_concat}; it is offered for 'l2' with at "
+            f"most {KERNEL_MAX_CONCAT} codes. Use kernel='closed_form'."
+        )
+    return kernel
+
+
+def direction_matrix(directions: np.ndarray, unit: float) -> np.ndarray:
+    """Directions (rows, K, p) times ``unit`` as float32 (p, rows * K), columns in the C core's order.
+
+    Points (n, p) times this matrix, reshaped to (n, rows / 16, K, 16), are their positions along
+    every direction.
+    """
     n_rows, n_concat, p = directions.shape
-    lanes = KERNEL_LANES
-    matrix = directions.reshape(n_rows // lanes, lanes, n_concat, p).transpose(0, 3, 2, 1)
-    positions = np.einsum("np,bpkl->bnkl", points, matrix.astype(np.float32), optimize=True)
-    return np.ascontiguousarray(positions, dtype=np.float32)
+    blocks = directions.reshape(n_rows // KERNEL_LANES, KERNEL_LANES, n_concat, p).transpose(3, 0, 2, 1)
+    return (blocks.reshape(p, -1) * unit).astype(np.float32)
+
+
+def block_first(positions: np.ndarray) -> np.ndarray:
+    """Positions (n, blocks, K, 16) as the C core reads them, contiguous (blocks, n, K, 16)."""
+    return np.ascontiguousarray(positions.transpose(1, 0, 2, 3))

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from .._native import KERNEL_LANES, kernel_backward, kernel_forward
+from .model import block_first, direction_matrix
 
 _CHUNK = 128  # queries a task; fixed, so that results do not depend on the number of threads
 
@@ -23,8 +24,9 @@ class _AsHashed(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, u: Tensor, v: Tensor, pool: ThreadPoolExecutor) -> Tensor:
-        chunks = [_block_first(u[start : start + _CHUNK]) for start in range(0, len(u), _CHUNK)]
-        points = _block_first(v)
+        queries = u.detach().numpy()
+        chunks = [block_first(queries[start : start + _CHUNK]) for start in range(0, len(u), _CHUNK)]
+        points = block_first(v.detach().numpy())
         kernel = np.empty((len(u), len(v)), np.float32)
 
         def fill(index: int) -> None:
@@ -52,10 +54,6 @@ class _AsHashed(torch.autograd.Function):
         return _point_first(grad_u), _point_first(grad_v), None
 
 
-def _block_first(positions: Tensor) -> np.ndarray:
-    return np.ascontiguousarray(positions.detach().numpy().transpose(1, 0, 2, 3))
-
-
 def _point_first(positions: np.ndarray) -> Tensor:
     return torch.from_numpy(positions.transpose(1, 0, 2, 3))
 
@@ -70,10 +68,9 @@ class AsHashed:
     """
 
     def __init__(self, directions: np.ndarray, unit: float):
-        n_rows, n_concat, p = directions.shape
+        n_rows, n_concat, _ = directions.shape
         self._shape = (n_rows // KERNEL_LANES, n_concat, KERNEL_LANES)
-        blocks = directions.reshape(n_rows // KERNEL_LANES, KERNEL_LANES, n_concat, p).transpose(3, 0, 2, 1)
-        self._matrix = torch.tensor(blocks.reshape(p, -1) * unit, dtype=torch.float32)
+        self._matrix = torch.from_numpy(direction_matrix(directions, unit))
         self._pool = ThreadPoolExecutor(max(1, torch.get_num_threads()))
 
     def __call__(self, z: Tensor, points: Tensor, bandwidth: Tensor) -> Tensor:

@@ -181,6 +181,8 @@ class Sketch(Predictor):
             self.n_outputs,
             projected=self.projection is not None,
             dense_directions=getattr(self.hashes.family, "directions", "gaussian") != "ternary",
+            universal_fold=self.hashes.fold == "universal",
+            has_shift=self.shift is not None,
             has_linear=self.linear is not None,
         )
 
@@ -189,7 +191,7 @@ class Sketch(Predictor):
 
         Parameters
         ----------
-        points : (n, p) in the space that is hashed (after the projection, if there is one)
+        points : (n, p) in the space that is hashed: after the projection and shift, if there are any
         weights : (n,) or (n, C); 1 for every point by default
 
         >>> from repsketch import lsh

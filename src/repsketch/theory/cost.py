@@ -25,7 +25,7 @@ class Cost:
     (1984, 3801, 15872)
     """
 
-    parameters: int  #: numbers stored, as the paper counts: d*p + L*R (times C outputs)
+    parameters: int  #: numbers stored, as the paper counts: d*p + L*R (times C outputs), and shift and linear term
     paper_flops: float  #: the paper's formula 2dp + pKL/3 + L
     adds: float  #: additions and subtractions, expected over the random directions
     multiplies: float  #: multiplications
@@ -44,24 +44,32 @@ class Cost:
         *,
         projected: bool = True,
         dense_directions: bool = False,
+        universal_fold: bool = True,
+        has_shift: bool = False,
         has_linear: bool = False,
     ) -> "Cost":
         """Cost of a sketch with ternary directions (a third of the coordinates count) or dense ones.
 
-        Multiplications: the projection, the fold (one a code) and the output's scale. The paper's
-        formula leaves out the fold and charges two operations for a multiply-add of the projection.
+        Multiplications: the projection (or the scaling of each coordinate without one), the universal
+        fold (one a code) and the output's scale. The paper's formula leaves out the fold and charges
+        two operations for a multiply-add of the projection.
         """
         projection = n_features * n_components if projected else 0
+        shift = n_components if has_shift else 0
         active = n_components * n_concat * n_rows * (1.0 if dense_directions else 1.0 / 3.0)
         linear = n_components * n_outputs if has_linear else 0
         codes = n_concat * n_rows
         return cls(
-            parameters=projection + n_rows * n_buckets * n_outputs + linear,
+            parameters=projection + shift + n_rows * n_buckets * n_outputs + linear,
             paper_flops=2 * projection + n_components * n_concat * n_rows / 3 + n_rows * n_outputs,
-            adds=projection + active + codes + n_rows * n_outputs + linear,
-            multiplies=projection + (active if dense_directions else 0) + codes + n_outputs + linear,
+            adds=projection + shift + active + codes + n_rows * n_outputs + linear,
+            multiplies=(projection or n_components)
+            + (active if dense_directions else 0)
+            + (codes if universal_fold else 0)
+            + n_outputs
+            + linear,
             lookups=n_rows * n_outputs,
-            reads=projection + n_rows * n_outputs + linear,
+            reads=projection + shift + n_rows * n_outputs + linear,
         )
 
     @classmethod

@@ -276,3 +276,14 @@ def test_a_file_that_cannot_be_written_is_refused_before_training(X, tmp_path, m
     with pytest.raises(InputError, match="checkpoint="):
         distill(values, X, **QUICK, checkpoint=target)
     assert steps == []
+
+
+@pytest.mark.parametrize("row", range(0, 200, 23))
+def test_a_changed_row_is_noticed_wherever_it_is_used(X, path, row):
+    """For training or for validation, and though the teacher says the same of it."""
+    quick = {**QUICK, "n_epochs": 1}
+    distill(values, X, **quick, checkpoint=path)
+    other = X.copy()
+    other[row, 2] += 1.0  # a column the teacher does not look at
+    with pytest.raises(InputError, match="belongs to a run with other data"):
+        distill(values, other, **quick, checkpoint=path)

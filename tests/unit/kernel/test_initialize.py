@@ -93,3 +93,16 @@ def test_weights_are_ridge_weights(rng):
     kernel, targets = rng.random((30, 4)), rng.normal(size=(30, 2))
     expected = np.linalg.solve(kernel.T @ kernel + 0.03 * np.eye(4), kernel.T @ targets)
     np.testing.assert_allclose(initial_weights(kernel, targets), expected, rtol=1e-5)
+
+
+def test_wide_data_still_finds_where_the_teacher_varies(rng):
+    """Beyond 512 columns 1,024 rows are decomposed: still more than columns, so a linear teacher is found."""
+    X = rng.normal(size=(3_000, 600)).astype(np.float32)
+    targets = X[:, :1].astype(np.float64)
+    projection = initial_projection(X, targets, 8, rng)
+    z = X @ projection
+    assert np.isfinite(z).all()
+    assert abs(np.corrcoef(z[:, 0], targets[:, 0])[0, 1]) > 0.99
+    few_rows = initial_projection(X[:1_024], targets[:1_024], 8, np.random.default_rng(0))
+    again = initial_projection(X, targets, 8, np.random.default_rng(0))
+    np.testing.assert_array_equal(few_rows, again)

@@ -151,3 +151,11 @@ def test_sizes(parts):
 def test_unknown_kernel(parts):
     with pytest.raises(InputError, match="kernel='exact'; allowed are 'as_hashed', 'closed_form'"):
         KernelModel(**parts, family=FAMILIES["l2"], kernel="exact")
+
+
+def test_as_hashed_only_where_the_c_core_offers_it(parts):
+    for family, n_concat in ((lsh.L1(1.0), 1), (lsh.Angular("ternary"), 1), (lsh.L2(1.0), 17)):
+        with pytest.raises(InputError, match=r"kernel='as_hashed' with family .* Use kernel='closed_form'"):
+            KernelModel(**parts, family=family, n_concat=n_concat, kernel="as_hashed")
+    with pytest.raises(InputError, match="n_directions=100; allowed is a multiple of 16"):
+        KernelModel(**parts, family=lsh.L2(1.0), kernel="as_hashed", n_directions=100)

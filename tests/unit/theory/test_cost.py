@@ -74,7 +74,11 @@ def test_what_each_option_adds():
         parameters=40 + 30, paper_flops=80 + 16 + 6, adds=40 + 16 + 12 + 6, multiplies=40 + 12 + 1, lookups=6, reads=46
     )
     bare = Cost.of_sketch(4, 4, 6, 5, 2, projected=False)
-    assert bare == replace(plain, parameters=30, paper_flops=22, adds=34, multiplies=13, reads=6)
+    assert bare == replace(plain, parameters=30, paper_flops=22, adds=34, multiplies=4 + 12 + 1, reads=6)
+    direct = Cost.of_sketch(10, 4, 6, 5, 2, universal_fold=False)
+    assert direct == replace(plain, multiplies=plain.multiplies - 12)
+    shifted = Cost.of_sketch(10, 4, 6, 5, 2, has_shift=True)
+    assert shifted == replace(plain, parameters=74, adds=plain.adds + 4, reads=plain.reads + 4)
     dense = Cost.of_sketch(10, 4, 6, 5, 2, dense_directions=True)
     assert dense == replace(plain, adds=plain.adds + 32, multiplies=plain.multiplies + 48)
     linear = Cost.of_sketch(10, 4, 6, 5, 2, has_linear=True)
@@ -89,9 +93,18 @@ def test_a_sketch_reports_its_options():
     zeros = np.zeros((2, 3), np.float32)
     f_K = KernelModel(zeros, zeros[:, :2], zeros[0, :2], lsh.Angular(), linear=np.zeros((3, 2), np.float32))
     sketch = build_sketch(f_K, n_rows=7, n_buckets=2)
-    assert sketch.cost() == Cost.of_sketch(3, 3, 7, 2, 1, 2, projected=False, dense_directions=True, has_linear=True)
+    options = {"projected": False, "dense_directions": True, "universal_fold": False, "has_linear": True}
+    assert sketch.cost() == Cost.of_sketch(3, 3, 7, 2, 1, 2, **options)
     # counters, linear term, gain and offset
     assert sketch.nbytes == sketch.HEADER_NBYTES + 4 * (7 * 2 * 2 + 6 + 2 + 2)
+
+
+def test_a_direct_fold_reports_its_shift():
+    zeros = np.zeros((2, 3), np.float32)
+    f_K = KernelModel(zeros, zeros[:, :1], zeros[0, :1], lsh.L2(1.0), projection=np.zeros((5, 3), np.float32))
+    sketch = build_sketch(f_K, n_rows=7, n_buckets=2, fold="direct")
+    assert sketch.cost() == Cost.of_sketch(5, 3, 7, 2, 1, 1, universal_fold=False, has_shift=True)
+    assert sketch.nbytes == sketch.HEADER_NBYTES + 4 * (sketch.cost().parameters + 2)
 
 
 def test_a_network():
