@@ -96,7 +96,8 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
 
     Parameters
     ----------
-    teacher : a trained model as for ``repsketch.distill``; None trains gradient-boosted trees
+    teacher : a trained model as for ``repsketch.distill``; None trains gradient-boosted trees. One that knows
+        no labels, or counts them 0, 1, ..., is taken to have its columns in the sorted order of ``classes_``
     budget : bytes of the sketch at most, such as 700, "512B", "4KB", "1MB"
     n_points : points of the kernel model in between
     n_epochs : passes of the distillation; None chooses by the number of rows
