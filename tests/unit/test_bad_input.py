@@ -398,7 +398,10 @@ SETTINGS = {
     },
     # other things
     "build_sketch of a number": (lambda: build_sketch(5), "takes a KernelModel, not int; call distill first"),
-    "build_sketch of a sketch": (lambda: build_sketch(built()), "takes a KernelModel, not Sketch; call distill first"),
+    "build_sketch of a sketch": (
+        lambda: build_sketch(built()),
+        "takes a KernelModel, not KernelSketch; call distill first",
+    ),
     "build_sketch of a function": (lambda: build_sketch(teacher), "takes a KernelModel, not function"),
     "predict_proba of a density": (
         lambda: empty().predict_proba(good_table()),

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from .directions import check_kind, draw_directions
-from .family import Family, HashFunctions, sum_along_direction
+from .directions import check_kind, draw_directions, whole_directions
+from .family import Family, HashFunctions, sum_along_direction, whole_sums
 
 _ENUMERATED = 8  # coordinates whose signs are enumerated
 
@@ -41,6 +41,11 @@ class Angular(Family):
         """Code = 1 where sum_j a_j z_j >= 0, else 0."""
         directions = functions.parameters["directions"][row]
         return np.stack([sum_along_direction(scaled, a, np.float32(0.0)) >= 0 for a in directions]).astype(np.int32)
+
+    def integer_codes(self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int) -> np.ndarray:
+        """Code = 1 where sum_j a_j z_j >= 0, else 0, for whole z and a; the width has no meaning here."""
+        directions, _ = whole_directions(functions.parameters["directions"][row])
+        return (whole_sums(directions, z) >= 0).astype(np.int32)
 
     def _kernel(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         limit = self._textbook(x, y)

@@ -5,6 +5,8 @@ import numpy as np
 from ..settings import check_choice
 from .generator import Stream, to_gaussian, to_ternary, words
 
+_GAUSSIAN_BITS = 6  # of a Gaussian coordinate in the int precision, behind the point
+
 #: Standard deviation of one coordinate; a family divides its width by it, so that it costs nothing.
 DEVIATION = {"ternary": 3.0**-0.5, "gaussian": 1.0}
 
@@ -27,3 +29,23 @@ def draw_directions(kind: str, seed: int, n_rows: int, n_concat: int, n_features
         word = words(seed, Stream.TERNARY, n_rows, n_concat, -(-n_features // 8))
         return to_ternary(word).reshape(n_rows, n_concat, -1)[..., :n_features]
     return to_gaussian(words(seed, Stream.GAUSSIAN, n_rows, n_concat, n_features))
+
+
+def whole_directions(directions: np.ndarray) -> tuple[np.ndarray, int]:
+    """Directions as whole numbers, and how many bits they were moved up: 0 for ternary ones, 6 for Gaussian ones.
+
+    >>> whole_directions(np.array([0.5, -1.0], np.float32))
+    (array([ 32, -64]), 6)
+    """
+    if directions.dtype == np.int8:
+        return directions, 0
+    return np.rint(directions * np.float32(2**_GAUSSIAN_BITS)).astype(np.int64), _GAUSSIAN_BITS
+
+
+def whole_offsets(offsets: np.ndarray, bits: int) -> np.ndarray:
+    """Offsets in [0, 1) as whole numbers of ``bits`` bits, rounded down; exact for up to 24 bits.
+
+    >>> whole_offsets(np.array([0.75], np.float32), 3)
+    array([6])
+    """
+    return np.floor(np.ldexp(offsets.astype(np.float64), bits)).astype(np.int64)

@@ -38,7 +38,7 @@ class HashFunctions:
 class Family(ABC):
     """Base of the LSH families.
 
-    Subclasses implement ``_draw``, ``row_codes``, ``_kernel`` and ``_textbook``.
+    Subclasses implement ``_draw``, ``row_codes``, ``integer_codes``, ``_kernel`` and ``_textbook``.
     """
 
     name: ClassVar[str]
@@ -143,6 +143,10 @@ class Family(ABC):
         """Codes (K, n) of one row for points given as float32 ``scaled`` (p, n), already times ``unit_scale``."""
 
     @abstractmethod
+    def integer_codes(self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int) -> np.ndarray:
+        """Codes (K, n) of one row in the int precision: whole ``z`` (p, n), bucket width 2**``width_bits``."""
+
+    @abstractmethod
     def _kernel(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Collision probability of one code for float64 arrays of one shape (..., p)."""
 
@@ -182,6 +186,17 @@ def sum_along_direction(scaled: np.ndarray, direction: np.ndarray, start: np.flo
     return total
 
 
+def whole_sums(directions: np.ndarray, z: np.ndarray, starts: Any = 0) -> np.ndarray:
+    """``starts`` (K,) plus whole ``directions`` (K, p) times whole ``z`` (p, n), exact, int64 (K, n)."""
+    # A float64 product of whole numbers is exact below 2**53, and far faster than NumPy's integer product.
+    return (directions.astype(np.float64) @ z.astype(np.float64)).astype(np.int64) + np.reshape(starts, (-1, 1))
+
+
+def clamp_code(codes: np.ndarray) -> np.ndarray:
+    """Whole codes saturated to 16 bits, int32."""
+    return np.clip(codes, CODE_MIN, CODE_MAX).astype(np.int32)
+
+
 def saturate(coordinates: np.ndarray) -> np.ndarray:
     """Float32 coordinates clamped to what can be hashed without overflow."""
     return np.clip(coordinates, -COORDINATE_LIMIT, COORDINATE_LIMIT)
@@ -189,4 +204,4 @@ def saturate(coordinates: np.ndarray) -> np.ndarray:
 
 def floor_code(values: np.ndarray) -> np.ndarray:
     """Floor of float32 values as int32, saturated to 16 bits before the conversion."""
-    return np.clip(np.floor(values), CODE_MIN, CODE_MAX).astype(np.int32)
+    return clamp_code(np.floor(values))

@@ -31,6 +31,8 @@ class Stream(IntEnum):
     PITCH = 5
     CELL = 6
     MINHASH = 7
+    SPARSE = 8
+    BIAS = 9
 
 
 def threefry(key: tuple[Any, Any], counter: tuple[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -58,7 +60,7 @@ def threefry(key: tuple[Any, Any], counter: tuple[Any, Any]) -> tuple[np.ndarray
     return x0, x1
 
 
-def words(seed: int, stream: Stream, n_rows: int, n_codes: int, n_words: int) -> np.ndarray:
+def words(seed: int, stream: Stream, n_rows: int, n_codes: int, n_words: int, first_row: int = 0) -> np.ndarray:
     """The first ``n_words`` words of each code of each row, uint32 of shape (n_rows, n_codes, n_words).
 
     Word ``i`` of (row, code) is half ``i % 2`` of the block with key (seed, stream) and counter
@@ -67,7 +69,7 @@ def words(seed: int, stream: Stream, n_rows: int, n_codes: int, n_words: int) ->
     >>> [hex(int(word)) for word in words(0, Stream.TERNARY, 1, 1, 2)[0, 0]]
     ['0x1e3f1835', '0x6e752082']
     """
-    row = np.arange(n_rows, dtype=np.uint32)[:, None, None]
+    row = np.arange(first_row, first_row + n_rows, dtype=np.uint32)[:, None, None]
     code = np.arange(n_codes, dtype=np.uint32)[None, :, None]
     block = np.arange((n_words + 1) // 2, dtype=np.uint32)[None, None, :]
     pair = threefry((seed, stream), (row, (code << np.uint32(20)) + block))

@@ -10,9 +10,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from .family import Family, HashFunctions, check_bandwidth, floor_code
+from .directions import whole_offsets
+from .family import Family, HashFunctions, check_bandwidth, clamp_code, floor_code
 from .fold import mix
 from .generator import Stream, to_gamma2, to_unit, words
+
+_PITCH_BITS = 8  # of a pitch's reciprocal in the int precision, behind the point
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,19 @@ class L1(Family):
         codes = []
         for k in range(functions.n_concat):
             cells = floor_code(scaled * drawn["inverse_pitches"][k][:, None] + drawn["offsets"][k][:, None])
+            codes.append(mix(cells, drawn["addends"][k], drawn["multipliers"][k]).astype(np.int32))
+        return np.stack(codes)
+
+    def integer_codes(self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int) -> np.ndarray:
+        """The same with cell = (z_j * q_j + b_j) >> (width_bits + 8), q_j being 256 / pitch_j rounded."""
+        drawn = {key: array[row] for key, array in functions.parameters.items()}
+        bits = width_bits + _PITCH_BITS
+        with np.errstate(over="ignore"):
+            steps = np.minimum(np.rint(drawn["inverse_pitches"] * np.float32(2**_PITCH_BITS)), 32_767).astype(np.int64)
+        offsets = whole_offsets(drawn["offsets"], bits)
+        codes = []
+        for k in range(functions.n_concat):
+            cells = clamp_code((z.astype(np.int64) * steps[k][:, None] + offsets[k][:, None]) >> bits)
             codes.append(mix(cells, drawn["addends"][k], drawn["multipliers"][k]).astype(np.int32))
         return np.stack(codes)
 

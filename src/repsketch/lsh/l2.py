@@ -9,8 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import require
-from .directions import DEVIATION, check_kind, draw_directions
-from .family import Family, HashFunctions, check_bandwidth, floor_code, sum_along_direction
+from .directions import DEVIATION, check_kind, draw_directions, whole_directions, whole_offsets
+from .family import (
+    Family,
+    HashFunctions,
+    check_bandwidth,
+    clamp_code,
+    floor_code,
+    sum_along_direction,
+    whole_sums,
+)
 from .generator import Stream, to_unit, words
 
 #: Values of a sum of ternary coordinates that are told apart before the rest is taken as Gaussian.
@@ -51,6 +59,13 @@ class L2(Family):
         offsets = functions.parameters["offsets"][row]
         sums = [sum_along_direction(scaled, *pair) for pair in zip(directions, offsets, strict=True)]
         return floor_code(np.stack(sums))
+
+    def integer_codes(self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int) -> np.ndarray:
+        """Code = (b + sum_j a_j z_j) >> width_bits with whole z, a and b."""
+        directions, extra_bits = whole_directions(functions.parameters["directions"][row])
+        bits = width_bits + extra_bits
+        offsets = whole_offsets(functions.parameters["offsets"][row], bits)
+        return clamp_code(whole_sums(directions, z, offsets) >> bits)
 
     def _kernel(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         if self.directions == "gaussian":

@@ -42,6 +42,10 @@ class MinHash(Family):
             codes.append((smallest & np.uint32(0xFFFF)).astype(np.int32))
         return np.stack(codes)
 
+    def integer_codes(self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int) -> np.ndarray:
+        """The same as in float32: only which coordinates are 0 matters."""
+        return self.row_codes(z, functions, row)
+
     def _kernel(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         jaccard = self._textbook(x, y)
         return jaccard + (1.0 - jaccard) / 65_536.0

@@ -23,6 +23,7 @@ from .fold import (
 from .generator import MAX_CONCAT, MAX_FEATURES, MAX_ROWS
 
 FOLDS = ("universal", "direct")
+MAX_WIDTH_BITS = 15
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class RowHashes:
     n_concat: int = 1
     seed: int = 0
     fold: str = "universal"
+    width_bits: int | None = None  #: int precision: whole coordinates, bucket width 2**width_bits
 
     def __post_init__(self) -> None:
         check_family(self.family)
@@ -50,6 +52,8 @@ class RowHashes:
         check_count("n_features", self.n_features, MAX_FEATURES)
         check_count("n_concat", self.n_concat, MAX_CONCAT)
         check_choice("fold", self.fold, FOLDS)
+        if self.width_bits is not None:
+            check_count("width_bits", self.width_bits, MAX_WIDTH_BITS, smallest=0)
         if self.fold == "direct":
             n_levels = levels_for(self.n_buckets, self.n_concat)
             if not self.family.has_ordered_codes:
@@ -77,13 +81,23 @@ class RowHashes:
         return fold_collision_rate(self.n_buckets) if self.fold == "universal" else 0.0
 
     def buckets(self, scaled: np.ndarray, row: int) -> np.ndarray:
-        """Bucket of every point in one row, int64 (n,), for float32 ``scaled`` (p, n) in the family's units."""
-        codes = self.family.row_codes(scaled, self.functions, row)
+        """Bucket of every point in one row, int64 (n,), for float32 ``scaled`` (p, n) in the family's units.
+
+        In the int precision ``scaled`` are whole numbers, 2**width_bits of them a bucket width.
+        """
+        if self.width_bits is None:
+            codes = self.family.row_codes(scaled, self.functions, row)
+        else:
+            codes = self.family.integer_codes(scaled, self.functions, row, self.width_bits)
         if self.fold == "universal":
             addends, multipliers = self._multipliers
             return fold_universal(codes, addends[row], multipliers[row], self.n_buckets)
-        n_levels = levels_for(self.n_buckets, self.n_concat)
-        return fold_direct(codes, n_levels, lowest=0 if self.family.is_binary else -(n_levels // 2))
+        return fold_direct(codes, self.n_levels, lowest=0 if self.family.is_binary else -(self.n_levels // 2))
+
+    @property
+    def n_levels(self) -> int:
+        """Levels of each code of the direct fold."""
+        return levels_for(self.n_buckets, self.n_concat)
 
     def __getstate__(self) -> dict:
         """Only the definition: drawn functions come back from the seed."""

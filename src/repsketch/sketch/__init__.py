@@ -1,6 +1,8 @@
-"""Stage 2 and the oracle of stage 3: counters, how they are built, read and refitted."""
+"""Stage 2 and the oracle of stage 3: counters, how they are built, read, refitted and quantised."""
 
 from .build import build_sketch
-from .sketch import Sketch
+from .form import Form
+from .kernel_sketch import KernelSketch
+from .sketch import CompiledSketch, Sketch
 
-__all__ = ["Sketch", "build_sketch"]
+__all__ = ["CompiledSketch", "Form", "KernelSketch", "Sketch", "build_sketch"]

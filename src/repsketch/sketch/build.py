@@ -11,7 +11,7 @@ from ..lsh import RowHashes
 from ..lsh.generator import resolve_seed
 from .aggregate import choose_groups
 from .counters import Counters, step_for
-from .sketch import Sketch
+from .kernel_sketch import KernelSketch
 
 
 def build_sketch(
@@ -25,7 +25,7 @@ def build_sketch(
     fold: str = "auto",
     debias: bool = True,
     progress: bool = True,
-) -> Sketch:
+) -> KernelSketch:
     """The sketch of a kernel model: L rows of R counters.
 
     Parameters
@@ -62,7 +62,7 @@ def build_sketch(
         shift = -centre if shift is None else shift - centre
         bias = bias if kernel.linear is None else bias + centre @ kernel.linear
     unit = family.unit_scale
-    sketch = Sketch(
+    sketch = KernelSketch(
         hashes,
         Counters.zeros(n_rows, n_buckets, kernel.n_outputs, step_for(kernel.weights)),
         projection=_in_units(kernel.projection, unit),

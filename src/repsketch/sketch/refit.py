@@ -17,10 +17,10 @@ from ..errors import InputError, require
 from ..lsh.generator import resolve_seed
 from ..progress import progress_bar, track
 from ..settings import check_number
-from .query import project
+from .query import coordinates
 
 if TYPE_CHECKING:
-    from .sketch import Sketch
+    from .kernel_sketch import KernelSketch
 
 #: Strengths tried, as multiples of the number of rows.
 STRENGTHS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -29,7 +29,7 @@ _BLOCK_CELLS = 1 << 25  # indicator cells built at once
 
 
 def refit(
-    sketch: "Sketch",
+    sketch: "KernelSketch",
     X: Any,
     targets: Any,
     *,
@@ -37,7 +37,7 @@ def refit(
     validation_fraction: float = 0.2,
     random_state: Any = 0,
     progress: bool = True,
-) -> "Sketch":
+) -> "KernelSketch":
     """The sketch with counters fitted to ``targets`` by ridge regression, hashes unchanged.
 
     The result averages its rows: a median of means has no meaning for counters fitted together.
@@ -91,14 +91,16 @@ def refit(
     return replace(sketch, sums=None, fitted=shaped, output_scale=1.0, output_bias=0.0, n_groups=1)
 
 
-def _cells(sketch: "Sketch", table: Any) -> np.ndarray:
+def _cells(sketch: "KernelSketch", table: Any) -> np.ndarray:
     """Column of the indicator matrix that each row of X has a one in, for each row of the sketch; (n, L)."""
     buckets = sketch.buckets(table)
     return buckets + np.arange(sketch.n_rows, dtype=np.int32) * sketch.n_buckets
 
 
-def _linear_part(sketch: "Sketch", linear: np.ndarray, table: Any) -> np.ndarray:
-    parts = [project(sketch, block).T.astype(np.float64) @ linear for _, block in iterate_blocks(table)]
+def _linear_part(sketch: "KernelSketch", linear: np.ndarray, table: Any) -> np.ndarray:
+    parts = [
+        coordinates(sketch.form, block).projected.T.astype(np.float64) @ linear for _, block in iterate_blocks(table)
+    ]
     return np.concatenate(parts)
 
 
@@ -121,7 +123,7 @@ def _indicators(cells: np.ndarray, width: int) -> Iterator[np.ndarray]:
 
 
 def _ridge(
-    cells: np.ndarray, wanted: np.ndarray, strengths: Sequence[float], sketch: "Sketch", progress: bool
+    cells: np.ndarray, wanted: np.ndarray, strengths: Sequence[float], sketch: "KernelSketch", progress: bool
 ) -> list[np.ndarray]:
     """Counters (L * R, C) for each strength: argmin sum (mean of read counters - wanted)**2 + penalty.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..sketch.sketch import Sketch
+from ..sketch import Form
 
 _UNITS = {"": 1, "B": 1, "KB": 1024, "MB": 1024**2}
 _COMPONENTS = (8, 6, 4, 3, 2, 1)
@@ -52,10 +52,10 @@ def plan_for(nbytes: int, n_features: int, n_outputs: int) -> Plan:
     >>> plan_for(4096, n_features=20, n_outputs=1)
     Plan(n_components=8, n_rows=105, n_buckets=8)
     """
-    numbers = (nbytes - Sketch.HEADER_NBYTES) // 4 - 2 * n_outputs
+    numbers = (nbytes - Form.HEADER_NBYTES) // 4 - 2 * n_outputs
     smallest = n_features + 1 + 4 * n_outputs
     if numbers < smallest:
-        least = Sketch.HEADER_NBYTES + 4 * (smallest + 2 * n_outputs)
+        least = Form.HEADER_NBYTES + 4 * (smallest + 2 * n_outputs)
         raise InputError(
             f"a budget of {nbytes} bytes for {n_features} features and {n_outputs} outputs; the smallest float32 "
             f"sketch takes {least} bytes. Raise the budget or drop features."

@@ -14,6 +14,7 @@ import pytest
 
 from repsketch import KernelModel, Sketch, _native, build_sketch, lsh
 from repsketch.lsh.generator import Stream
+from repsketch.sketch import KernelSketch
 
 F = np.float32
 FAMILIES = {
@@ -280,7 +281,7 @@ def test_refitted_and_calibrated_outputs(case):
     targets = np.random.default_rng(5).normal(size=(len(X), case.n_outputs))
     if case.n_rows * case.n_buckets > 1_000:
         X, targets = X[:5], targets[:5]
-    for change in (Sketch.calibrate, lambda sketch, *data: sketch.refit(*data, strengths=[0.1])):
+    for change in (KernelSketch.calibrate, lambda sketch, *data: sketch.refit(*data, strengths=[0.1])):
         sketch = change(case.sketch(kernel), X, targets)
         expected = np.array([query(sketch, x) for x in X], F)
         assert sketch.outputs(X).tobytes() == expected.tobytes()

@@ -1,0 +1,157 @@
+"""The deployed form of every sketch: columns, projection, parts of rows, outputs.
+
+What ``query`` evaluates, files hold and the C runtime runs. The paper's sketch is one part whose rows own
+their codes; everything learnt beyond it is another choice of the same pieces.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from ..errors import InputError
+from ..lsh.pool import PooledRows
+from ..predictor import TASKS
+from .inputs import Inputs
+from .numbers import check_whole
+from .part import LARGEST_INT, Part
+from .projection import LARGEST_ENTRY, Projection
+
+MAX_PARTS = 4
+MAX_OUTPUTS = 65_536
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """All that a prediction needs.
+
+    Attributes
+    ----------
+    inputs : from d columns to D values
+    projection : from values to p coordinates, or None
+    parts : one to four parts of rows
+    offset : (C,) float32
+    linear : (p, C) float32, int16 or int8 on the coordinates, or None
+    linear_gain : (1,) or (C,) float32, of a whole linear term
+    task, classes : what the outputs mean
+    feature_names : the d columns' names, or None
+    """
+
+    #: Seed, sizes and flags that a device must know, of the sketch with its first part and of each further part.
+    HEADER_NBYTES: ClassVar[int] = 32
+    PART_NBYTES: ClassVar[int] = 16
+
+    inputs: Inputs
+    projection: Projection | None
+    parts: tuple[Part, ...]
+    offset: np.ndarray
+    linear: np.ndarray | None = None
+    linear_gain: np.ndarray | None = None
+    task: str | None = None
+    classes: np.ndarray | None = None
+    feature_names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.parts) <= MAX_PARTS:
+            raise InputError(f"{len(self.parts)} parts; allowed are 1 to {MAX_PARTS}.")
+        if self.task not in (None, *TASKS):
+            raise InputError(f"task={self.task!r}; allowed are {TASKS} and None.")
+        if self.projection is not None and self.projection.matrix is not None:
+            if self.projection.matrix.shape[0] != self.inputs.n_values:
+                raise InputError(
+                    f"a projection of {len(self.projection.matrix)} rows for {self.inputs.n_values} values."
+                )
+            if (self.projection.limit is not None) != self.is_whole:
+                raise InputError("projection and inputs differ in precision.")
+        for part in self.parts:
+            self._check_part(part)
+        if not np.isfinite(self.offset).all() or not 1 <= self.n_outputs <= MAX_OUTPUTS:
+            raise InputError(f"offset must be 1 to {MAX_OUTPUTS} finite numbers.")
+        self._check_linear()
+        if self.is_whole and self.projection is not None:
+            self.projection.check_bounds(self.inputs.largest)
+
+    def _check_part(self, part: Part) -> None:
+        if part.is_whole != self.is_whole:
+            raise InputError("a part and the inputs differ in precision.")
+        if part.n_outputs != self.n_outputs:
+            raise InputError(f"a part with {part.n_outputs} outputs in a sketch of {self.n_outputs}.")
+        width = self.n_coordinates if part.source == "projected" else self.inputs.n_values
+        if part.hashes.n_features != width:
+            raise InputError(f"a part over {part.hashes.n_features} coordinates; it is given {width}.")
+        if isinstance(part.hashes, PooledRows) and part.hashes.pool.is_seeded and part.hashes.pool.is_binary:
+            booleans = part.hashes.pool.booleans
+            if not np.array_equal(
+                self.booleans_of(part.source), np.zeros(width, bool) if booleans is None else booleans
+            ):
+                raise InputError("a pool whose booleans are not those of the inputs.")
+        if self.is_whole:
+            part.check_bounds(self.largest_of(part.source))
+
+    def _check_linear(self) -> None:
+        if self.linear is None:
+            return
+        if self.linear.shape != (self.n_coordinates, self.n_outputs):
+            raise InputError(f"linear has shape {self.linear.shape}; needed is {(self.n_coordinates, self.n_outputs)}.")
+        if not self.is_whole:
+            if not np.all(np.abs(self.linear) <= LARGEST_ENTRY):
+                raise InputError(f"linear holds values beyond {LARGEST_ENTRY:.0e} or NaN; rescale the data.")
+            return
+        check_whole("linear", self.linear, "int8" if self.linear.dtype == np.int8 else "int16")
+        if self.linear_gain is None or len(self.linear_gain) not in (1, self.n_outputs):
+            raise InputError(f"a whole linear term needs a gain of 1 or {self.n_outputs} numbers.")
+        worst = int(np.abs(self.linear.astype(np.int64)).sum(axis=0).max()) * self.largest_of("projected")
+        if worst > LARGEST_INT:
+            raise InputError(f"the linear term could reach {worst}; 32 bits hold {LARGEST_INT}.")
+
+    @property
+    def is_whole(self) -> bool:
+        """The int precision."""
+        return self.inputs.limits is not None
+
+    @property
+    def precision(self) -> str:
+        """Which arithmetic: "int" or "float32"."""
+        return "int" if self.is_whole else "float32"
+
+    @property
+    def n_features(self) -> int:
+        """Number of input columns, d."""
+        return self.inputs.n_features
+
+    @property
+    def n_coordinates(self) -> int:
+        """Number of coordinates, p."""
+        return self.inputs.n_values if self.projection is None else self.projection.n_components
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs, C."""
+        return len(self.offset)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all parts."""
+        return sum(part.n_rows for part in self.parts)
+
+    def booleans_of(self, source: str) -> np.ndarray:
+        """Which of the values or coordinates are 0 or 1 only, bool."""
+        if source == "values" or self.projection is None:
+            return self.inputs.booleans
+        return np.zeros(self.n_coordinates, bool)
+
+    def largest_of(self, source: str) -> int:
+        """Bound of the values or coordinates in the int precision."""
+        if source == "projected" and self.projection is not None:
+            assert self.projection.limit is not None
+            return self.projection.limit
+        return self.inputs.largest
+
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes a device must hold: header fields, and every stored number in its packed size."""
+        size = self.HEADER_NBYTES + self.PART_NBYTES * (len(self.parts) - 1)
+        size += self.inputs.nbytes + (0 if self.projection is None else self.projection.nbytes)
+        size += sum(part.nbytes for part in self.parts)
+        return size + sum(a.nbytes for a in (self.offset, self.linear, self.linear_gain) if a is not None)

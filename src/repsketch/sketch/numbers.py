@@ -1,0 +1,108 @@
+"""How numbers are kept: the types of counters and matrices, and short floats for scales."""
+
+import numpy as np
+
+from ..errors import InputError
+
+#: Largest size of a stored counter, by type; the most negative whole number is left unused.
+LARGEST = {"float32": np.inf, "int16": 32_767, "int8": 127, "int4": 7}
+#: The type in memory.
+DTYPES = {"float32": np.float32, "int16": np.int16, "int8": np.int8, "int4": np.int8}
+BITS = {"float32": 32, "int16": 16, "int8": 8, "int4": 4}
+
+STORED_FLOATS = ("float32", "bfloat16", "float8")
+FLOAT8_MANTISSA = 8  # steps between two powers of two
+FLOAT8_EXPONENTS = 16  # powers of two that one array may span
+
+
+def packed_nbytes(n: int, n_bits: int) -> int:
+    """Bytes of n numbers of ``n_bits`` each, packed without gaps.
+
+    >>> packed_nbytes(3, 10)
+    4
+    """
+    return -(-n * n_bits // 8)
+
+
+def index_bits(n: int) -> int:
+    """Bits that tell n things apart.
+
+    >>> index_bits(1024), index_bits(1)
+    (10, 0)
+    """
+    return (n - 1).bit_length()
+
+
+def float8_bias(values: np.ndarray) -> int:
+    """Exponent of the smallest size an 8-bit array can hold so that its largest fits; int8."""
+    sizes = np.abs(values[values != 0])
+    if not len(sizes):
+        return 0
+    return int(np.clip(np.frexp(sizes.max())[1] - 1 - (FLOAT8_EXPONENTS - 1), -126, 100))
+
+
+def encode_float8(values: np.ndarray, bias: int) -> np.ndarray:
+    """Bytes (n,) of float32 ``values``: a sign, four bits of exponent above ``bias``, three of mantissa; 0 is 0.
+
+    Values are rounded to the nearest that can be held.
+    """
+    mantissa, exponent = np.frexp(np.abs(values).astype(np.float64))
+    steps = np.rint((2.0 * mantissa - 1.0) * FLOAT8_MANTISSA).astype(np.int64)
+    whole = (exponent - 1 - bias) * FLOAT8_MANTISSA + steps
+    # Byte 0 means 0: the smallest size is one step above the smallest power of two.
+    whole = np.where((values == 0) | (whole < 0), 0, np.clip(whole, 1, FLOAT8_EXPONENTS * FLOAT8_MANTISSA - 1))
+    return (whole | np.where((values < 0) & (whole > 0), 128, 0)).astype(np.uint8)
+
+
+def decode_float8(codes: np.ndarray, bias: int) -> np.ndarray:
+    """Float32 (n,) of bytes that ``encode_float8`` wrote.
+
+    >>> decode_float8(encode_float8(np.array([1.0, -1.125, 0.0]), -3), -3).tolist()
+    [1.0, -1.125, 0.0]
+    """
+    whole = codes.astype(np.int64) & 127
+    size = np.ldexp(1.0 + (whole % FLOAT8_MANTISSA) / FLOAT8_MANTISSA, whole // FLOAT8_MANTISSA + bias)
+    return np.where(whole == 0, 0.0, np.where(codes & 128, -size, size)).astype(np.float32)
+
+
+def encode_bfloat16(values: np.ndarray) -> np.ndarray:
+    """Upper halves (n,) uint16 of float32 ``values``, rounded to nearest even."""
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32).astype(np.uint64)
+    return ((bits + np.uint64(0x7FFF) + ((bits >> np.uint64(16)) & np.uint64(1))) >> np.uint64(16)).astype(np.uint16)
+
+
+def decode_bfloat16(halves: np.ndarray) -> np.ndarray:
+    """Float32 (n,) with the given upper halves.
+
+    >>> decode_bfloat16(encode_bfloat16(np.array([1.0, -2.5]))).tolist()
+    [1.0, -2.5]
+    """
+    return (halves.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def round_floats(values: np.ndarray, stored_as: str) -> np.ndarray:
+    """``values`` (n,) as they come back from being stored, float32.
+
+    >>> round_floats(np.array([3.14159]), "float8").tolist()
+    [3.25]
+    """
+    values = np.asarray(values, np.float32)
+    if stored_as == "bfloat16":
+        return decode_bfloat16(encode_bfloat16(values))
+    if stored_as == "float8":
+        bias = float8_bias(values)
+        return decode_float8(encode_float8(values, bias), bias)
+    return values
+
+
+def check_whole(name: str, array: np.ndarray, counter_type: str) -> None:
+    """Refuse an array that its type cannot hold."""
+    if array.dtype != DTYPES[counter_type]:
+        raise InputError(
+            f"{name} have dtype {array.dtype}; {counter_type!r} is kept as {DTYPES[counter_type].__name__}."
+        )
+    if counter_type == "float32":
+        if not np.isfinite(array).all():
+            raise InputError(f"{name} hold NaN or infinities.")
+    elif array.size and max(int(array.max()), -int(array.min())) > LARGEST[counter_type]:
+        raise InputError(f"{name} reach beyond {LARGEST[counter_type]}, the largest size of {counter_type!r}.")

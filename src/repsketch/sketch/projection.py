@@ -1,0 +1,108 @@
+"""From values to the coordinates z that are hashed: section 2 of ``docs/spec/inference.md``."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import InputError
+from ..lsh.family import saturate
+from ..settings import check_choice, check_count
+from .numbers import packed_nbytes
+
+KINDS = ("shift", "float32", "int8", "ternary")
+LARGEST_ENTRY = 2.0**40  # times a saturated coordinate and a million features this stays within float32
+_LARGEST_INT = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """A^T v + shift, or v + shift alone.
+
+    Attributes
+    ----------
+    kind : "shift", or the type of the matrix: "float32", "int8", "ternary"
+    n_components : p
+    matrix : (D, p) float32 or int8; None for "shift"
+    scales : (p,) float32, for int8 and ternary matrices in the float32 precision
+    shift : (p,) float32 or, in the int precision, int32; None for 0
+    multipliers : (p,) int16 above 0, in the int precision; None for 1
+    right_shift : bits dropped in the int precision
+    limit : largest size of a coordinate in the int precision; None in float32
+    """
+
+    kind: str
+    n_components: int
+    matrix: np.ndarray | None = None
+    scales: np.ndarray | None = None
+    shift: np.ndarray | None = None
+    multipliers: np.ndarray | None = None
+    right_shift: int = 0
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, KINDS)
+        if self.limit is not None:
+            check_count("limit", self.limit, 32_767)
+            check_count("right_shift", self.right_shift, 31, smallest=0)
+            if self.kind not in ("int8", "ternary"):
+                raise InputError(f"kind={self.kind!r} in the int precision; allowed are 'int8' and 'ternary'.")
+            if self.multipliers is not None and self.multipliers.min() < 1:
+                raise InputError("multipliers must be above 0.")
+        if (self.kind == "shift") != (self.matrix is None) or (self.matrix is None and self.shift is None):
+            raise InputError("a projection has a matrix, or it is of kind 'shift' and has a shift.")
+        if self.matrix is not None and self.kind != "float32":
+            largest = 1 if self.kind == "ternary" else 127
+            if self.matrix.dtype != np.int8 or int(np.abs(self.matrix.astype(np.int16)).max()) > largest:
+                raise InputError(f"a {self.kind} projection holds int8 numbers of at most {largest}.")
+        floats = {"projection": self.matrix, "scales": self.scales, "shift": self.shift}
+        for name, array in floats.items():
+            if array is not None and array.dtype.kind == "f" and not np.all(np.abs(array) <= LARGEST_ENTRY):
+                raise InputError(f"{name} holds values beyond {LARGEST_ENTRY:.0e} or NaN; rescale the data.")
+
+    def apply(self, values: np.ndarray) -> np.ndarray:
+        """Coordinates z (p, n), float32 or int32, for values (D, n)."""
+        if self.limit is not None:
+            return self._apply_whole(values)
+        if self.matrix is None:
+            return saturate(values + self.shift[:, None])
+        z = np.zeros((self.n_components, values.shape[1]), np.float32)
+        if self.kind == "float32" and self.shift is not None:
+            z += self.shift[:, None]
+        for value, entries in zip(
+            values, self.matrix.astype(np.float32), strict=True
+        ):  # in rising order: part of the spec
+            z += entries[:, None] * value
+        if self.scales is not None:
+            z *= self.scales[:, None]
+            if self.shift is not None:
+                z += self.shift[:, None]
+        return saturate(z)
+
+    def _apply_whole(self, values: np.ndarray) -> np.ndarray:
+        assert self.matrix is not None
+        # Exact: a float64 product of whole numbers whose sums stay below 2**53.
+        sums = (self.matrix.T.astype(np.float64) @ values.astype(np.float64)).astype(np.int64)
+        if self.shift is not None:
+            sums += self.shift[:, None]
+        if self.multipliers is not None:
+            sums *= self.multipliers[:, None].astype(np.int64)
+        return np.clip(sums >> self.right_shift, -self.limit, self.limit).astype(np.int32)
+
+    def check_bounds(self, largest_value: int) -> None:
+        """Refuse a projection in the int precision whose sums could leave 32 bits."""
+        assert self.matrix is not None
+        bounds = largest_value * np.abs(self.matrix.astype(np.int64)).sum(axis=0)
+        if self.shift is not None:
+            bounds += np.abs(self.shift.astype(np.int64))
+        if self.multipliers is not None:
+            bounds *= self.multipliers
+        if bounds.max() > _LARGEST_INT:
+            raise InputError(f"a projected sum could reach {bounds.max()}; 32 bits hold {_LARGEST_INT}.")
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is stored."""
+        bits = {"shift": 0, "float32": 32, "int8": 8, "ternary": 2}[self.kind]
+        matrix = 0 if self.matrix is None else packed_nbytes(self.matrix.size, bits)
+        others = (self.scales, self.shift, self.multipliers)
+        return matrix + sum(array.nbytes for array in others if array is not None)
