@@ -1,0 +1,89 @@
+/* rsk.h: predict with a sketch, in C99, without malloc, globals, stdio or libm.
+ *
+ *     rsk_model model;
+ *     rsk_status status = rsk_open(file, n_bytes, 0, &model);        check a .rsk file that lies in memory
+ *     size_t size = rsk_plan_nbytes(&model);                         memory for unpacked directions, the caller's
+ *     status = rsk_plan_make(&model, memory, size, &plan);
+ *     status = rsk_predict(plan, row, outputs);                      one row
+ *     status = rsk_predict_batch(plan, &rows, n_rows, outputs, &where);
+ *
+ * docs/spec/inference.md is what is computed, docs/spec/format.md what is read. A model points into the
+ * file, so the file must stay where it is; everything is read byte by byte, it need not be aligned.
+ */
+#ifndef RSK_H
+#define RSK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum rsk_status {
+#define RSK_STATUS(name, number, text) RSK_##name = number,
+#include "rsk_status.def"
+#undef RSK_STATUS
+} rsk_status;
+
+/* The sentence of a status, or "unknown status". */
+const char *rsk_status_text(rsk_status status);
+
+enum { RSK_MAX_PARTS = 4 };
+enum { RSK_FLOAT32 = 0, RSK_INT = 1 };                                                    /* precision */
+enum { RSK_NO_PROJECTION = 0, RSK_SHIFT_ONLY, RSK_MATRIX_FLOAT32, RSK_MATRIX_INT8, RSK_MATRIX_TERNARY };
+enum { RSK_NO_LINEAR = 0, RSK_LINEAR_FLOAT32, RSK_LINEAR_INT16, RSK_LINEAR_INT8 };
+enum { RSK_STORED_FLOAT32 = 0, RSK_STORED_BFLOAT16, RSK_STORED_FLOAT8 };
+enum { RSK_KINDS_NUMERIC = 0, RSK_KINDS_BOOLEAN, RSK_KINDS_MIXED };
+enum { RSK_HAS_COLUMNS = 1, RSK_ACCEPTS_MISSING = 2, RSK_HAS_SHIFT = 4, RSK_HAS_MULTIPLIERS = 8 }; /* model flags */
+enum { RSK_L2 = 0, RSK_ANGULAR, RSK_MINHASH, RSK_L1, RSK_POOL_TERNARY = 16, RSK_POOL_SPARSE, RSK_POOL_THRESHOLD };
+enum { RSK_UNIVERSAL = 0, RSK_DIRECT };
+enum { RSK_COUNTER_FLOAT32 = 0, RSK_COUNTER_INT16, RSK_COUNTER_INT8, RSK_COUNTER_INT4 };
+enum { RSK_SUM = 0, RSK_MEAN, RSK_MEDIAN_OF_MEANS };
+enum { RSK_NO_DECODE = 0, RSK_DECODE_SHARED, RSK_DECODE_ROWS };
+enum { RSK_HAS_INDICES = 1, RSK_SEEDED = 2, RSK_NORMALISED = 4, RSK_INTERPOLATED = 8, RSK_LEVELS = 16 }; /* part flags */
+
+/* Fields as in docs/spec/format.md, section 2; pointers are to the sections' bytes, NULL where there is none. */
+typedef struct rsk_part {
+    uint8_t source, hash, directions, fold, counter_type, aggregate, decode, decode_shift;
+    uint8_t width_bits, flags, n_nonzeros, threshold_nbytes;
+    uint32_t seed, n_rows, n_concat, n_buckets, n_levels, n_codes, n_axes, n_numbers, n_groups, n_gains;
+    uint32_t n_inputs;      /* coordinates this part reads: the model's n_components or n_values */
+    uint32_t spread;        /* the field's 32 bits: a float32 or, in the int precision, a whole number */
+    const uint8_t *indices; /* (n_rows, n_concat) packed */
+    const uint8_t *code_columns; /* (n_codes) packed */
+    const uint8_t *thresholds;   /* (n_codes) */
+    const uint8_t *counters;     /* (n_rows, n_buckets, n_numbers) */
+    const uint8_t *decode_matrix; /* (n_numbers, n_outputs) or (n_rows, n_outputs) */
+    const uint8_t *gain;         /* (n_gains) float32 */
+} rsk_part;
+
+typedef struct rsk_model {
+    uint8_t precision, task, n_parts, projection_kind, right_shift, linear_type, stored_as, kinds_of_all;
+    uint16_t flags, limit;
+    int16_t low, high;
+    int8_t center_bias, scale_bias;
+    uint32_t n_features, n_columns, n_values, n_components, n_outputs, n_classes;
+    uint32_t n_centers, n_scales, n_linear_gains;
+    const uint8_t *columns;           /* (n_columns) packed, NULL: all */
+    const uint8_t *kinds;             /* (n_columns) u16, NULL: all alike */
+    const uint8_t *centers, *scales;  /* (n_centers), (n_scales), as stored */
+    const uint8_t *projection;        /* (n_values, n_components) */
+    const uint8_t *shift;             /* (n_components) float32 or int32 */
+    const uint8_t *multipliers;       /* (n_components) int16 */
+    const uint8_t *projection_scales; /* (n_components) float32 */
+    const uint8_t *linear;            /* (n_components, n_outputs) */
+    const uint8_t *linear_gain;       /* (n_linear_gains) float32 */
+    const uint8_t *offset;            /* (n_outputs) float32 */
+    const uint8_t *classes, *names, *sums, *metadata; /* whole sections, NULL where there is none */
+    uint32_t classes_nbytes, names_nbytes, sums_nbytes, metadata_nbytes;
+    rsk_part parts[RSK_MAX_PARTS];
+} rsk_model;
+
+/* Check all of a file and find its way around in it. max_nbytes: largest file accepted, 0 for 64 MiB. */
+rsk_status rsk_open(const void *file, size_t nbytes, size_t max_nbytes, rsk_model *model);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
