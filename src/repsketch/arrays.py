@@ -124,6 +124,16 @@ def iterate_blocks(X: Any, name: str = "X", block_rows: int = BLOCK_ROWS) -> Ite
         yield start, check_finite(block, start, name)
 
 
+def sample_rows(table: Any, n_rows: int) -> np.ndarray:
+    """At most ``n_rows`` rows spread evenly over a table, as finite float32 (n, d).
+
+    >>> sample_rows(np.arange(10.0)[:, None], 4)[:, 0].tolist()
+    [0.0, 3.0, 6.0, 9.0]
+    """
+    chosen = np.linspace(0, table.shape[0] - 1, min(table.shape[0], n_rows)).astype(np.int64)
+    return check_finite(take_rows(table[chosen], 0, len(chosen)))
+
+
 def as_outputs(values: Any, n_rows: int, name: str = "targets", largest: float = LARGEST_OUTPUT) -> np.ndarray:
     """``values`` as finite float64 of shape (n_rows, C); a vector becomes one column.
 

@@ -8,7 +8,7 @@ squared norm of f_K.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from math import ceil, cos, pi
 from typing import Any
@@ -30,6 +30,7 @@ from .student import Student
 
 _SAMPLE_ROWS = 4_096  # rows that scale and initialise the student
 _VALIDATION_ROWS = 8_192  # rows at most that early stopping looks at
+_REMEMBERED_ROWS = 512  # inputs kept with the model, to quantise its sketches by
 _TARGET_STEPS = 2_000  # gradient steps aimed at when the number of epochs is not given
 
 
@@ -161,7 +162,8 @@ def distill(
         run = _Run(student, data, training, validation, schedule, batch_size, norm_penalty, checkpoint, key)
         with _one_torch_thread() if kernel == "as_hashed" else nullcontext():
             best = run.train(progress=progress)
-        return student.finish(best, data.labels.task, data.labels.classes)
+        model = student.finish(best, data.labels.task, data.labels.classes)
+        return replace(model, sample=data.rows(sample[:: -(-len(sample) // _REMEMBERED_ROWS)]))
     finally:
         data.close()
 

@@ -57,6 +57,7 @@ class KernelModel(Predictor):
     seed: int = 0
     task: str | None = None
     classes: np.ndarray | None = None
+    sample: np.ndarray | None = None  # a few inputs (n, d), float32, that a sketch is quantised by
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel, self.family, self.n_concat)

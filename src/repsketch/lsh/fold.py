@@ -21,9 +21,9 @@ from .generator import Stream, words
 MAX_BUCKETS = 65_536
 
 
-def draw_multipliers(seed: int, n_rows: int, n_concat: int) -> tuple[np.ndarray, np.ndarray]:
+def draw_multipliers(seed: int, n_rows: int, n_concat: int, first_row: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """The random words of the universal fold: addend (n_rows,) and multipliers (n_rows, n_concat), uint32."""
-    word = words(seed, Stream.FOLD, n_rows, n_concat, 2)
+    word = words(seed, Stream.FOLD, n_rows, n_concat, 2, first_row)
     return word[:, 0, 1], word[:, :, 0]
 
 

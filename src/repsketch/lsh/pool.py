@@ -93,25 +93,29 @@ class CodePool:
     @cached_property
     def directions(self) -> np.ndarray:
         """Entries -1, 0 and +1 of every code, int8 (P, p)."""
-        if self.columns is not None:
-            return np.eye(self.n_features, dtype=np.int8)[self.columns]
         if self.kind == "ternary":
             drawn = draw_directions("ternary", self.seed, self.n_codes, 1, self.n_features)[:, 0].copy()
-        else:
-            drawn = self._draw_sparse()
-        drawn[: self.n_axes] = np.eye(self.n_axes, self.n_features, dtype=np.int8)
+            drawn[: self.n_axes] = np.eye(self.n_axes, self.n_features, dtype=np.int8)
+            return drawn
+        drawn = np.zeros((self.n_codes, self.n_features), np.int8)
+        for code in range(self.n_codes):
+            for place, sign in self.sparse_direction(code):
+                drawn[code, place] = sign
         return drawn
 
-    def _draw_sparse(self) -> np.ndarray:
-        word = words(self.seed, Stream.SPARSE, self.n_codes, 1, 1 + MAX_NONZEROS)[:, 0].astype(np.uint64)
-        most = min(self.n_nonzeros, self.n_features)
-        counts = 1 + ((word[:, 0] >> np.uint64(16)) * np.uint64(most) >> np.uint64(16))
-        drawn = np.zeros((self.n_codes, self.n_features), np.int8)
-        for code, count in enumerate(counts):
-            for i in range(int(count)):
-                place = int(word[code, i + 1] >> np.uint64(1)) * (self.n_features - i) >> 31
-                free = np.flatnonzero(drawn[code] == 0)
-                drawn[code, free[place]] = -1 if word[code, i + 1] & np.uint64(1) else 1
+    def sparse_direction(self, code: int) -> list[tuple[int, int]]:
+        """Coordinate and sign of the few non-zeros of a code that is not ternary, in rising order."""
+        if self.columns is not None:
+            return [(int(self.columns[code]), 1)]
+        if code < self.n_axes:
+            return [(code, 1)]
+        word = [int(w) for w in words(self.seed, Stream.SPARSE, 1, 1, 1 + MAX_NONZEROS, first_row=code)[0, 0]]
+        drawn: list[tuple[int, int]] = []
+        for i in range(1 + ((word[0] >> 16) * min(self.n_nonzeros, self.n_features) >> 16)):
+            place = (word[i + 1] >> 1) * (self.n_features - i) >> 31  # among those not yet taken
+            for taken, _ in drawn:
+                place += place >= taken
+            drawn = sorted([*drawn, (place, -1 if word[i + 1] & 1 else 1)])
         return drawn
 
     @cached_property
@@ -126,20 +130,25 @@ class CodePool:
         return np.array([self._draw_bias(code, booleans) for code in range(self.n_codes)], number)
 
     def _draw_bias(self, code: int, booleans: np.ndarray) -> int | np.float32:
-        direction = self.directions[code]
-        places = np.flatnonzero(direction)
-        word = words(self.seed, Stream.BIAS, 1, 1, max(1, len(places)), first_row=code)[0, 0]
-        if booleans[places].all():
-            return 1 - int((direction < 0).sum()) + (int(word[0] >> np.uint32(16)) * len(places) >> 16)
+        places = np.flatnonzero(self.directions[code])
+        entries = [(int(place), int(self.directions[code, place])) for place in places]
+        return self.draw_bias(code, entries, booleans[places])
+
+    def draw_bias(self, code: int, entries: list[tuple[int, int]], are_boolean: np.ndarray) -> int | np.float32:
+        """The random bias of a bit, from the non-zeros of its direction and which of them are boolean."""
+        word = [int(w) for w in words(self.seed, Stream.BIAS, 1, 1, max(1, len(entries)), first_row=code)[0, 0]]
+        if are_boolean.all():
+            return 1 - sum(sign < 0 for _, sign in entries) + ((word[0] >> 16) * len(entries) >> 16)
         bias = np.float32(0.0) if self.width_bits is None else 0
-        for place, drawn in zip(places, word, strict=True):
-            if booleans[place]:
+        for (_, sign), drawn, is_boolean in zip(entries, word, are_boolean, strict=False):
+            if is_boolean:
                 continue
-            size = int(drawn & 255) + int(drawn >> 8 & 255) + int(drawn >> 16 & 255) + int(drawn >> 24) - 510
-            step = (
-                np.float32(size) * np.float32(self.spread) if self.width_bits is None else size * int(self.spread) >> 8
-            )
-            bias = bias + step if direction[place] > 0 else bias - step
+            size = sum(drawn.to_bytes(4, "little")) - 510
+            if self.width_bits is None:
+                step = np.float32(size) * np.float32(self.spread)
+            else:
+                step = size * int(self.spread) >> 8
+            bias = bias + step if sign > 0 else bias - step
         return bias
 
     @cached_property
@@ -162,7 +171,7 @@ class CodePool:
         return (self._sums(z, code) >= self.biases[code]).astype(np.int64)
 
     def positions(self, z: np.ndarray, code: int, interpolate: bool) -> np.ndarray:
-        """Where between level 0 and n_levels the code lies for z (p, n): float32, or int64 in 2**width_bits of a level."""
+        """Where between level 0 and n_levels the code lies for z (p, n): float32, or int64 of width 2**width_bits."""
         sums, start, shift = self._sums(z, code), self.starts(interpolate)[code], self.shifts[code]
         if self.width_bits is None:
             return sums * np.float32(2.0**-shift) + start

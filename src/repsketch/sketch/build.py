@@ -73,6 +73,7 @@ def build_sketch(
         n_groups=choose_groups(aggregate, n_groups, n_rows),
         task=kernel.task,
         classes=kernel.classes,
+        sample=kernel.sample,
     )
     return sketch.add(points, kernel.weights, progress=progress)
 

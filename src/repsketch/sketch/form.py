@@ -141,6 +141,12 @@ class Form:
             return self.inputs.booleans
         return np.zeros(self.n_coordinates, bool)
 
+    def are_boolean(self, source: str, places: list[int]) -> np.ndarray:
+        """Which of these values or coordinates are 0 or 1 only, bool (len(places),)."""
+        if source == "values" or self.projection is None:
+            return self.inputs.are_boolean(places)
+        return np.zeros(len(places), bool)
+
     def largest_of(self, source: str) -> int:
         """Bound of the values or coordinates in the int precision."""
         if source == "projected" and self.projection is not None:

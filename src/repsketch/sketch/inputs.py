@@ -100,10 +100,15 @@ class Inputs:
         """Which values are 0 or 1 only, bool (D,)."""
         return np.repeat(self._kinds != NUMERIC, np.maximum(self._kinds, 1))
 
+    def are_boolean(self, places: list[int]) -> np.ndarray:
+        """Which of these values are 0 or 1 only, without a table of all values; bool (len(places),)."""
+        ends = np.cumsum(np.maximum(self._kinds, 1))
+        return self._kinds[np.searchsorted(ends, places, side="right")] != NUMERIC
+
     @property
     def largest(self) -> int:
         """Largest size of a value in the int precision."""
-        if self.limits is None or self.booleans.all():
+        if self.limits is None or not self.n_numeric:
             return 1
         return max(abs(self.limits[0]), abs(self.limits[1])) + self.accepts_missing
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_outputs, as_table, check_width, iterate_blocks
+from ..arrays import as_outputs, as_table, check_width, iterate_blocks, sample_rows
 from ..errors import InputError, MergeError
 from ..lsh import Family, RowHashes
 from ..lsh.generator import resolve_seed
@@ -24,7 +24,8 @@ from .form import MAX_OUTPUTS, Form
 from .inputs import Inputs
 from .part import Part
 from .projection import LARGEST_ENTRY, Projection
-from .sketch import Sketch
+from .refit import SAMPLE_ROWS, refit
+from .sketch import CompiledSketch, Sketch
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,7 @@ class KernelSketch(Sketch):
     n_groups: int = 1
     task: str | None = None
     classes: np.ndarray | None = None
+    sample: np.ndarray | None = None  # a few inputs (n, d), float32, to quantise by; not saved
 
     def __post_init__(self) -> None:
         for name in ("projection", "shift", "linear"):
@@ -214,6 +216,8 @@ class KernelSketch(Sketch):
                 whole = sign * state.round(values[start : start + len(block)])
                 state = self._add_block(state, z, whole)
                 bar.advance(len(block))
+        if self.sample is None and self.projection is None and self.shift is None and n:
+            return replace(self, sums=state, sample=sample_rows(table, SAMPLE_ROWS))
         return replace(self, sums=state)
 
     def _add_block(self, state: Counters, z: np.ndarray, whole: np.ndarray) -> Counters:
@@ -298,8 +302,12 @@ class KernelSketch(Sketch):
         if targets.shape[1] != self.n_outputs:
             raise InputError(f"targets have {targets.shape[1]} columns; this sketch has {self.n_outputs} outputs.")
 
+    def quantize(self, X: Any = None, **options: Any) -> "CompiledSketch":
+        """The int precision of the same sketch; see ``repsketch.sketch.quantize.quantize``."""
+        from .quantize import quantize
+
+        return quantize(self, X, **options)
+
     def refit(self, X: Any, targets: Any, **options: Any) -> "KernelSketch":
         """The sketch with counters fitted to ``targets``, hashes unchanged; see ``repsketch.sketch.refit.refit``."""
-        from .refit import refit
-
         return refit(self, X, targets, **options)

@@ -57,7 +57,7 @@ class Part:
         check_whole("counters", self.counters, self.counter_type)
         if self.counters.ndim != 3 or self.counters.shape[:2] != (self.hashes.n_rows, self.hashes.n_buckets):
             raise InputError(
-                f"counters of shape {self.counters.shape} for {self.hashes.n_rows} rows of {self.hashes.n_buckets} buckets."
+                f"counters of shape {self.counters.shape} for {self.n_rows} rows of {self.hashes.n_buckets} buckets."
             )
         if self.is_whole and self.counter_type == "float32":
             raise InputError("counter_type='float32' in the int precision; allowed are 'int16', 'int8' and 'int4'.")

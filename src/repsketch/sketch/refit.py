@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import as_outputs, as_table, check_not_empty, iterate_blocks
+from ..arrays import as_outputs, as_table, check_not_empty, iterate_blocks, sample_rows
 from ..errors import InputError, require
 from ..lsh.generator import resolve_seed
 from ..progress import progress_bar, track
@@ -22,6 +22,7 @@ from .query import coordinates
 if TYPE_CHECKING:
     from .kernel_sketch import KernelSketch
 
+SAMPLE_ROWS = 512  # inputs remembered for quantising
 #: Strengths tried, as multiples of the number of rows.
 STRENGTHS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 _LARGEST_SYSTEM = 16_384  # unknowns of the dense system: 2 GiB
@@ -88,7 +89,15 @@ def refit(
         strength = sorted(strengths)[len(strengths) // 2]  # too few rows to choose on: the middle one
     (counters,) = _ridge(cells, wanted, [strength], sketch, progress)
     shaped = counters.reshape(sketch.n_rows, sketch.n_buckets, -1).astype(np.float32)
-    return replace(sketch, sums=None, fitted=shaped, output_scale=1.0, output_bias=0.0, n_groups=1)
+    return replace(
+        sketch,
+        sums=None,
+        fitted=shaped,
+        output_scale=1.0,
+        output_bias=0.0,
+        n_groups=1,
+        sample=sample_rows(table, SAMPLE_ROWS),
+    )
 
 
 def _cells(sketch: "KernelSketch", table: Any) -> np.ndarray:

@@ -8,7 +8,7 @@ that alters it returns another one.
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from ..predictor import Predictor
 from ..theory import Cost
 from .form import Form
 from .query import buckets, query
+
+if TYPE_CHECKING:
+    from .quantize import Change
 
 
 class Sketch(Predictor):
@@ -90,6 +93,7 @@ class CompiledSketch(Sketch):
     """A sketch that is its deployed form: quantised, trained beyond the paper, or loaded from a file."""
 
     compiled: Form
+    change: "Change | None" = None  #: what quantising did to the outputs
 
     @property
     def form(self) -> Form:
@@ -122,5 +126,13 @@ class CompiledSketch(Sketch):
             f"a sketch of precision {self.precision!r} without its sums takes no points and no refit; do that to the "
             "sketch it was made from, then quantise or save again."
         )
+
+    def quantize(self, X: Any = None, **options: Any) -> "CompiledSketch":
+        """This sketch, if it is in the int precision already."""
+        if self.precision != "int":
+            raise MergeError(
+                "only a sketch made by build_sketch or Sketch.empty can be quantised; this one is trained."
+            )
+        return self
 
     add = subtract = merge = scale = calibrate = refit = _refuse

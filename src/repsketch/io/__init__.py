@@ -1,0 +1,7 @@
+"""Files: the .rsk format, its writer and its reader. ``docs/spec/format.md`` is the specification."""
+
+from .read import from_bytes, load
+from .status import FormatError, Status
+from .write import save, to_bytes
+
+__all__ = ["FormatError", "Status", "from_bytes", "load", "save", "to_bytes"]

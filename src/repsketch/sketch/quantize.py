@@ -1,0 +1,249 @@
+"""From a sketch in float32 to the int precision: whole numbers from the inputs to the accumulators.
+
+Every input column gets one affine step, the projection becomes int8 or ternary, the bucket width a power of
+two, counters int16, int8 or int4. The hash functions stay the same ones of the same seed, so the counters
+need no second fit; what the rounding changes is measured and reported.
+"""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays import as_table, check_not_empty, check_width, sample_rows
+from ..errors import InputError
+from ..lsh import RowHashes
+from ..lsh.directions import whole_directions
+from ..settings import check_choice
+from .form import Form
+from .inputs import BOOLEAN, LARGEST_VALUE, NUMERIC, Inputs
+from .numbers import DTYPES, LARGEST
+from .part import LARGEST_INT, Part
+from .projection import Projection
+from .query import coordinates, query
+
+if TYPE_CHECKING:
+    from .kernel_sketch import KernelSketch
+    from .sketch import CompiledSketch
+
+COUNTER_TYPES = ("int16", "int8", "int4")
+PROJECTION_TYPES = ("int8", "ternary")
+_SAMPLE_ROWS = 4_096
+_WANTED_WIDTH_BITS = 6  # a bucket width in 64 steps moves about one code in a hundred
+_INT16 = 32_767
+
+
+@dataclass(frozen=True)
+class Change:
+    """How much quantising moved the outputs, over ``n_rows`` sample rows.
+
+    Attributes
+    ----------
+    mean, largest : absolute difference of an output
+    relative : root mean square difference over the outputs' standard deviation
+    agreement : share of rows with the same predicted class; 1 for regression
+    n_rows : rows compared
+    """
+
+    mean: float
+    largest: float
+    relative: float
+    agreement: float
+    n_rows: int
+
+
+def quantize(
+    sketch: "KernelSketch",
+    X: Any = None,
+    *,
+    counter_type: str = "int8",
+    projection_type: str = "int8",
+) -> "CompiledSketch":
+    """The sketch in whole numbers; its ``change`` says what that does to the outputs.
+
+    Parameters
+    ----------
+    X : (n, d) sample inputs, to find the range of every column and to measure the change on; by default
+        the few rows remembered from when the sketch was made
+    counter_type : "int16", "int8" or "int4"
+    projection_type : "int8", or "ternary" for a matrix of -1, 0 and +1
+
+    >>> from repsketch import lsh, Sketch
+    >>> X = np.random.default_rng(0).normal(size=(400, 2))
+    >>> sketch = Sketch.empty(lsh.L2(bandwidth=1.0), n_rows=50, n_buckets=16, n_features=2).add(X)
+    >>> small = quantize(sketch, X)
+    >>> small.precision, small.nbytes < sketch.nbytes / 3, small.change.relative < 0.1
+    ('int', True, True)
+    """
+    from .sketch import CompiledSketch
+
+    check_choice("counter_type", counter_type, COUNTER_TYPES)
+    check_choice("projection_type", projection_type, PROJECTION_TYPES)
+    sample = _sample(sketch, X)
+    form = sketch.form
+    z = coordinates(form, sample).projected
+    width_bits, factor, limit = _resolution(sketch.hashes, z)
+    if form.projection is None or form.projection.matrix is None:
+        inputs = _bare_inputs(sketch, sample, factor, limit)
+        projection, linear_gain = None, 1.0 / factor
+    else:
+        inputs = _inputs(sample)
+        projection = _project(form, inputs, projection_type, factor, limit)
+        linear_gain = 1.0 / factor
+    part, offset = _quantize_part(form, form.parts[0], replace(sketch.hashes, width_bits=width_bits), counter_type)
+    linear, gain = _quantize_linear(form, limit, linear_gain)
+    whole = Form(inputs, projection, (part,), offset, linear, gain, form.task, form.classes, form.feature_names)
+    return CompiledSketch(whole, _change(form, whole, sample))
+
+
+def _sample(sketch: "KernelSketch", X: Any) -> np.ndarray:
+    """Rows to quantise by, float32 (n, d)."""
+    if X is None:
+        if sketch.sample is None:
+            raise InputError("quantize() without X: this sketch has not seen inputs; pass sample rows: quantize(X).")
+        return sketch.sample
+    table = as_table(X)
+    check_width(table, sketch.n_features)
+    check_not_empty(table)
+    return sample_rows(table, _SAMPLE_ROWS)
+
+
+def _resolution(hashes: RowHashes, z: np.ndarray) -> tuple[int, float, int]:
+    """Width bits, whole steps a unit of z, and the largest size of a whole coordinate."""
+    largest = max(float(np.abs(z).max()), 1e-30)
+    terms = _most_terms(hashes)
+    most = LARGEST_INT // 2 // max(terms, 1)
+    if hashes.family.name in ("angular", "minhash"):
+        limit = min(LARGEST_VALUE, most, max(_INT16 // max(terms, 1), 255))
+        return 0, limit / largest, limit
+    # int16 sums are twice as fast as int32: as fine as they allow, unless that is too coarse.
+    for room in (_INT16, LARGEST_INT // 2):
+        bits = int(np.floor(np.log2(room / (terms * largest + 1.0)))) if room > terms * largest + 1.0 else -1
+        bits = min(bits, 8, int(np.floor(np.log2(LARGEST_VALUE / largest))))
+        if bits >= _WANTED_WIDTH_BITS:
+            break
+    bits = max(bits, 0)
+    limit = int(min(LARGEST_VALUE, most, np.ceil(largest * 2.0**bits)))
+    return bits, 2.0**bits, limit
+
+
+def _most_terms(hashes: RowHashes) -> int:
+    """Largest sum of sizes of a direction's entries, in whole numbers."""
+    if hashes.family.name == "l1":
+        return 32_767
+    if hashes.family.name == "minhash":
+        return 1
+    directions, _ = whole_directions(hashes.functions.parameters["directions"])
+    terms = int(np.abs(directions.astype(np.int64)).sum(axis=-1).max())
+    is_dense = directions.dtype != np.int8
+    return max(terms, 512 * hashes.n_features) if is_dense else max(terms, 1)
+
+
+def _bare_inputs(sketch: "KernelSketch", sample: np.ndarray, factor: float, limit: int) -> Inputs:
+    """Columns of a sketch without a projection: the coordinates themselves, in whole steps."""
+    d = sketch.n_features
+    if sketch.hashes.family.name == "minhash":
+        return Inputs(d, kinds=np.full(d, BOOLEAN), limits=(0, 1))
+    unit = sketch.hashes.family.unit_scale
+    scales = np.full(1, unit * factor, np.float32)
+    centers = None if sketch.shift is None else (-sketch.shift.astype(np.float64) / unit).astype(np.float32)
+    return Inputs(d, centers=centers, scales=scales, limits=(-limit, limit))
+
+
+def _inputs(sample: np.ndarray) -> Inputs:
+    """Columns before a projection: 0/1 columns as booleans, others over [-127, 127]."""
+    is_boolean = np.all((sample == 0) | (sample == 1), axis=0)
+    kinds = np.where(is_boolean, BOOLEAN, NUMERIC)
+    low, high = (edge(sample, axis=0).astype(np.float64)[~is_boolean] for edge in (np.min, np.max))
+    if not len(low):
+        return Inputs(sample.shape[1], kinds=kinds, limits=(0, 1))
+    half = np.where(high > low, (high - low) / 2.0, np.maximum(np.abs(high), 1.0))
+    centers, scales = ((low + high) / 2.0).astype(np.float32), (127.0 / half).astype(np.float32)
+    return Inputs(sample.shape[1], None, kinds, centers, scales, limits=(-127, 127))
+
+
+def _project(form: Form, inputs: Inputs, projection_type: str, factor: float, limit: int) -> Projection:
+    """A whole matrix, shift, multipliers and right shift so that z comes out in steps of 1 / ``factor``."""
+    assert form.projection is not None and form.projection.matrix is not None
+    matrix = form.projection.matrix.astype(np.float64)
+    scales, centers = np.ones(len(matrix)), np.zeros(len(matrix))
+    if inputs.scales is not None and inputs.centers is not None:
+        scales[~inputs.booleans], centers[~inputs.booleans] = inputs.scales, inputs.centers
+    constant = centers @ matrix
+    if form.projection.shift is not None:
+        constant = constant + form.projection.shift
+    steps = matrix / scales[:, None]  # z for one whole step of each value
+    if projection_type == "ternary":
+        whole, units = _ternary(steps)
+    else:
+        units = np.maximum(np.abs(steps).max(axis=0), 1e-300) / 127.0
+        whole = np.rint(steps / units).astype(np.int8)
+    wanted = factor * units  # of each sum to reach steps of z
+    bounds = inputs.largest * np.abs(whole.astype(np.int64)).sum(axis=0) + np.abs(constant / units) + 2
+    room = min(_INT16 / wanted.max(), float((LARGEST_INT / 2 / bounds / wanted).min()))
+    right_shift = int(np.clip(np.floor(np.log2(room)), 0, 30))
+    multipliers = np.clip(np.rint(wanted * 2.0**right_shift), 1, _INT16).astype(np.int16)
+    # Half a step makes the floor of the right shift a rounding.
+    shift = np.rint(constant / units + 2.0 ** (right_shift - 1) / multipliers)
+    if np.abs(shift).max() > LARGEST_INT / 2:
+        raise InputError("the columns lie too far from 0 for whole numbers; centre the data before training.")
+    return Projection(
+        projection_type, matrix.shape[1], whole, shift=shift.astype(np.int32), multipliers=multipliers,
+        right_shift=right_shift, limit=limit,
+    )  # fmt: skip
+
+
+def _ternary(steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Signs of the larger entries of each column and the mean size they stand for (Li, Zhang and Liu, 2016)."""
+    sizes = np.abs(steps)
+    large = sizes > 0.7 * sizes.mean(axis=0)
+    units = np.where(large, sizes, 0.0).sum(axis=0) / np.maximum(large.sum(axis=0), 1)
+    return (np.sign(steps) * large).astype(np.int8), np.where(units > 0, units, 1e-300)
+
+
+def _quantize_part(form: Form, part: Part, hashes: RowHashes, counter_type: str) -> tuple[Part, np.ndarray]:
+    """The part with whole counters, and the offset that takes up what all buckets of a row share."""
+    counters = part.counters.astype(np.float64)
+    gain = np.broadcast_to(part.gain, form.offset.shape).astype(np.float64)
+    offset = form.offset.astype(np.float64)
+    if part.n_groups == 1:
+        middle = (counters.max(axis=1, keepdims=True) + counters.min(axis=1, keepdims=True)) / 2.0
+        counters = counters - middle
+        offset = offset + gain * middle.mean(axis=(0, 1))
+    elif part.n_rows % part.n_groups:
+        raise InputError(
+            f"n_groups={part.n_groups} does not divide {part.n_rows} rows; the int precision takes equal groups."
+        )
+    steps = np.maximum(np.abs(counters).max(axis=(0, 1)), 1e-30) / LARGEST[counter_type]
+    whole = np.rint(counters / steps).astype(DTYPES[counter_type])
+    n_summed = part.n_rows // part.n_groups * (1 if part.n_groups % 2 else 2)
+    whole_gain = (gain * steps / n_summed).astype(np.float32)
+    whole_gain[whole_gain == 0] = np.float32(1e-30)  # an output that never changes
+    made = Part(hashes, whole, whole_gain, counter_type, part.source, part.aggregate, part.n_groups)
+    return made, offset.astype(np.float32)
+
+
+def _quantize_linear(form: Form, limit: int, unit: float) -> tuple[np.ndarray | None, np.ndarray | None]:
+    if form.linear is None:
+        return None, None
+    largest = max(float(np.abs(form.linear).max()), 1e-30)
+    most = min(_INT16, LARGEST_INT // (limit * len(form.linear)))
+    if most < 1:
+        raise InputError(
+            f"a linear term over {len(form.linear)} coordinates does not fit 32 bits; project the data first."
+        )
+    step = largest / most
+    return np.rint(form.linear / step).astype(np.int16), np.full(1, step * unit, np.float32)
+
+
+def _change(before: Form, after: Form, sample: np.ndarray) -> Change:
+    old, new = (query(form, sample).astype(np.float64) for form in (before, after))
+    gap = np.abs(new - old)
+    deviation = float(old.std(axis=0).mean())
+    agreement = 1.0
+    if before.task == "classification":
+        from ..predictor import to_choice
+
+        agreement = float((to_choice(old) == to_choice(new)).mean())
+    relative = float(np.sqrt((gap**2).mean())) / deviation if deviation > 0 else 0.0
+    return Change(float(gap.mean()), float(gap.max()), relative, agreement, len(sample))
