@@ -1,11 +1,11 @@
 /* rsk.h: predict with a sketch, in C99, without malloc, globals, stdio or libm.
  *
  *     rsk_model model;
- *     rsk_status status = rsk_open(file, n_bytes, 0, &model);        check a .rsk file that lies in memory
- *     size_t size = rsk_plan_nbytes(&model);                         memory for unpacked directions, the caller's
- *     status = rsk_plan_make(&model, memory, size, &plan);
- *     status = rsk_predict(plan, row, outputs);                      one row
- *     status = rsk_predict_batch(plan, &rows, n_rows, outputs, &where);
+ *     rsk_status status = rsk_open(file, n_bytes, 0, &model);                   check a .rsk file that lies in memory
+ *     size_t size = rsk_plan_nbytes(&model, 0);                                 memory is the caller's
+ *     status = rsk_plan_make(&model, 0, -1, memory, size, &plan);               unpack the hash functions
+ *     status = rsk_predict(plan, row, outputs, scratch);                        one row
+ *     status = rsk_predict_batch(plan, &rows, n, outputs, scratch, NULL, where); many
  *
  * docs/spec/inference.md is what is computed, docs/spec/format.md what is read. A model points into the
  * file, so the file must stay where it is; everything is read byte by byte, it need not be aligned.
@@ -82,6 +82,49 @@ typedef struct rsk_model {
 
 /* Check all of a file and find its way around in it. max_nbytes: largest file accepted, 0 for 64 MiB. */
 rsk_status rsk_open(const void *file, size_t nbytes, size_t max_nbytes, rsk_model *model);
+
+/* Instruction sets. Every one gives the same bits. */
+enum { RSK_SCALAR = 0, RSK_NEON, RSK_AVX2, RSK_AVX512, RSK_N_LEVELS };
+
+/* The best instruction set of this machine, among those compiled in. */
+int rsk_level_best(void);
+/* 1 if this machine and this build have it. */
+int rsk_level_exists(int level);
+const char *rsk_level_name(int level);
+
+/* A model unpacked into memory that the caller owns. It points into the file too: keep both. */
+typedef struct rsk_plan rsk_plan;
+
+/* Bytes a plan needs; compact: directions are not unpacked but drawn from the seed, row by row, when needed. */
+size_t rsk_plan_nbytes(const rsk_model *model, int compact);
+/* memory: aligned to 64, rsk_plan_nbytes long. level: an instruction set, -1 for the best. */
+rsk_status rsk_plan_make(const rsk_model *model, int compact, int level, void *memory, size_t nbytes,
+                         const rsk_plan **plan);
+
+/* Rows of inputs: dense in memory, or sparse (CSR). */
+typedef struct rsk_rows {
+    const void *data;      /* dense: row i begins at data + i * stride numbers; sparse: the stored numbers */
+    size_t stride;         /* numbers from one dense row to the next */
+    const int32_t *ends;   /* sparse: row i has numbers ends[i] up to ends[i + 1]; NULL: dense */
+    const int32_t *columns; /* sparse: the column of each number, rising within a row */
+    uint8_t is_uint8;      /* numbers are uint8_t instead of float */
+} rsk_rows;
+
+/* What a prediction passed through, for tests: NULL where it is not wanted. */
+typedef struct rsk_trace {
+    int32_t *buckets;   /* (n_rows, rows of all parts) */
+    void *accumulators; /* (n_rows, n_parts, n_outputs) float, or int32_t in the int precision */
+} rsk_trace;
+
+/* Bytes of working memory, aligned to 64, for one thread: for single rows, or for batches. */
+size_t rsk_scratch_nbytes(const rsk_plan *plan, int batch);
+
+/* Outputs (n_outputs) of one dense row of n_features floats. */
+rsk_status rsk_predict(const rsk_plan *plan, const float *row, float *outputs, void *scratch);
+
+/* Outputs (n, n_outputs). On RSK_INPUT_NOT_FINITE where[0] and where[1] are the row and the column. */
+rsk_status rsk_predict_batch(const rsk_plan *plan, const rsk_rows *rows, size_t n, float *outputs, void *scratch,
+                             const rsk_trace *trace, size_t where[2]);
 
 #ifdef __cplusplus
 }

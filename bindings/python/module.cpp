@@ -2,8 +2,18 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "rsk.h"
 #include "rsk_hash.h"
 #include "rsk_kernel.h"
+#include "rsk_plan.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -27,8 +37,206 @@ static void check_same_shape(const Grad &grad, const Of &of) {
         if (grad.shape(axis) != of.shape(axis)) throw nb::value_error("gradients must have the shapes of u and v");
 }
 
+/* Memory aligned to 64, which a plan and its working memory need. */
+class Aligned {
+  public:
+    explicit Aligned(size_t nbytes) : memory_(::operator new(nbytes, std::align_val_t(64))) {}
+    ~Aligned() { ::operator delete(memory_, std::align_val_t(64)); }
+    Aligned(const Aligned &) = delete;
+    Aligned &operator=(const Aligned &) = delete;
+    void *get() const { return memory_; }
+
+  private:
+    void *memory_;
+};
+
+/* A value that is NaN or infinite, and where. */
+struct NotFinite : std::runtime_error {
+    NotFinite(size_t row, size_t column)
+        : std::runtime_error(std::to_string(row) + " " + std::to_string(column)) {}
+};
+
+using Rows = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+using Outputs = Array<float, 2>;
+using Whole = Array<const int32_t, 1>;
+
+/* A checked file with its plan. Calls may come from many threads at once: nothing here changes after it is made. */
+class Model {
+  public:
+    Model(nb::bytes data, size_t max_nbytes, bool compact, int level) : data_(data) {
+        check(rsk_open(data.c_str(), data.size(), max_nbytes, &model_));
+        const size_t nbytes = rsk_plan_nbytes(&model_, compact);
+        memory_ = std::make_unique<Aligned>(nbytes);
+        check(rsk_plan_make(&model_, compact, level, memory_->get(), nbytes, &plan_));
+    }
+
+    static void check(rsk_status status) {
+        if (status == RSK_OK) return;
+        throw nb::value_error((std::to_string(int(status)) + ": " + rsk_status_text(status)).c_str());
+    }
+
+    rsk_rows dense(const Rows &x) const {
+        if (x.shape(1) != model_.n_features) throw nb::value_error("wrong number of columns");
+        if (x.shape(1) > 1 && x.stride(1) != 1) throw nb::value_error("rows must be contiguous");
+        const bool is_float = x.dtype() == nb::dtype<float>();
+        if (!is_float && x.dtype() != nb::dtype<uint8_t>()) throw nb::value_error("rows must be float32 or uint8");
+        return {x.data(), x.shape(0) > 1 ? size_t(x.stride(0)) : x.shape(1), nullptr, nullptr, uint8_t(!is_float)};
+    }
+
+    void predict(Rows x, Outputs out, int n_threads) const {
+        check_outputs(out, x.shape(0));
+        run(dense(x), x.shape(0), out.data(), n_threads);
+    }
+
+    void predict_sparse(Array<const float, 1> data, Whole ends, Whole columns, Outputs out, int n_threads) const {
+        if (ends.shape(0) == 0 || data.shape(0) != columns.shape(0)) throw nb::value_error("not a CSR matrix");
+        const size_t n = ends.shape(0) - 1;
+        for (size_t i = 0; i < n; i++)
+            if (ends.data()[i] > ends.data()[i + 1]) throw nb::value_error("not a CSR matrix");
+        if (ends.data()[0] < 0 || size_t(ends.data()[n]) > data.shape(0)) throw nb::value_error("not a CSR matrix");
+        check_outputs(out, n);
+        run({data.data(), 0, ends.data(), columns.data(), 0}, n, out.data(), n_threads);
+    }
+
+    void trace(Rows x, Outputs out, Array<int32_t, 2> buckets, Array<int32_t, 3> accumulators, bool one_by_one) const {
+        check_outputs(out, x.shape(0));
+        if (buckets.shape(0) != x.shape(0) || accumulators.shape(0) != x.shape(0)) throw nb::value_error("wrong shape");
+        size_t n_rows = 0;
+        for (uint32_t i = 0; i < model_.n_parts; i++) n_rows += model_.parts[i].n_rows;
+        if (buckets.shape(1) != n_rows || accumulators.shape(1) != model_.n_parts ||
+            accumulators.shape(2) != model_.n_outputs)
+            throw nb::value_error("wrong shape");
+        const rsk_trace trace = {buckets.data(), accumulators.data()};
+        const rsk_rows rows = dense(x);
+        Aligned scratch(rsk_scratch_nbytes(plan_, 1));
+        size_t where[2] = {0, 0};
+        rsk_status status = RSK_OK;
+        if (!one_by_one) {
+            status = rsk_predict_batch(plan_, &rows, x.shape(0), out.data(), scratch.get(), &trace, where);
+        } else {
+            for (size_t i = 0; i < x.shape(0) && status == RSK_OK; i++)
+                status = rsk_block_row(plan_, &rows, i, 1, out.data(), scratch.get(), &trace, where);
+        }
+        finish(status, where);
+    }
+
+    /* The smallest call: one row of floats. */
+    void predict_row(Array<const float, 1> x, Array<float, 1> out) const {
+        if (x.shape(0) != model_.n_features || out.shape(0) != model_.n_outputs) throw nb::value_error("wrong shape");
+        const rsk_status status = rsk_predict(plan_, x.data(), out.data(), scratch(0));
+        if (status != RSK_OK) finish(status, nullptr);
+    }
+
+    uint32_t n_features() const { return model_.n_features; }
+    uint32_t n_outputs() const { return model_.n_outputs; }
+
+  private:
+    void check_outputs(const Outputs &out, size_t n) const {
+        if (out.shape(0) != n || out.shape(1) != model_.n_outputs) throw nb::value_error("outputs have the wrong shape");
+    }
+
+    /* Working memory of this thread, kept for its next call. */
+    void *scratch(int batch) const {
+        thread_local std::unique_ptr<Aligned> memory;
+        thread_local size_t size = 0;
+        const size_t needed = rsk_scratch_nbytes(plan_, batch);
+        if (needed > size) {
+            memory = std::make_unique<Aligned>(needed);
+            size = needed;
+        }
+        return memory->get();
+    }
+
+    void run(const rsk_rows &rows, size_t n, float *out, int n_threads) const {
+        size_t where[2] = {0, 0};
+        rsk_status status = RSK_OK;
+        {
+            nb::gil_scoped_release release;
+            const size_t n_blocks = (n + 63) / 64, threads = std::min(n_blocks, size_t(n_threads > 1 ? n_threads : 1));
+            if (threads <= 1) {
+                status = rsk_predict_batch(plan_, &rows, n, out, scratch(1), nullptr, where);
+            } else {
+                run_threads(rows, n, out, threads, n_blocks, &status, where);
+            }
+        }
+        finish(status, where);
+    }
+
+    void run_threads(const rsk_rows &rows, size_t n, float *out, size_t threads, size_t n_blocks, rsk_status *status,
+                     size_t *where) const {
+        struct Piece {
+            rsk_status status = RSK_OK;
+            size_t where[2] = {0, 0};
+        };
+        std::vector<Piece> pieces(threads);
+        std::vector<std::thread> pool;
+        for (size_t t = 0; t < threads; t++)
+            pool.emplace_back([&, t] {
+                const size_t first = t * n_blocks / threads * 64, last = std::min(n, (t + 1) * n_blocks / threads * 64);
+                rsk_rows part = rows;
+                if (rows.ends) part.ends += first;
+                else part.data = static_cast<const char *>(rows.data) + first * rows.stride * (rows.is_uint8 ? 1 : 4);
+                pieces[t].status = rsk_predict_batch(plan_, &part, last - first, out + first * model_.n_outputs,
+                                                     scratch(1), nullptr, pieces[t].where);
+                pieces[t].where[0] += first;
+            });
+        for (auto &thread : pool) thread.join();
+        for (const auto &piece : pieces)
+            if (piece.status != RSK_OK) { /* the first bad row, as one thread would have found it */
+                *status = piece.status;
+                where[0] = piece.where[0];
+                where[1] = piece.where[1];
+                return;
+            }
+    }
+
+    static void finish(rsk_status status, const size_t *where) {
+        if (status == RSK_INPUT_NOT_FINITE) throw NotFinite(where ? where[0] : 0, where ? where[1] : 0);
+        check(status);
+    }
+
+    nb::bytes data_;
+    rsk_model model_;
+    std::unique_ptr<Aligned> memory_;
+    const rsk_plan *plan_ = nullptr;
+};
+
 NB_MODULE(_native, m) {
     m.doc() = "The C core of repsketch.";
+
+    nb::exception<NotFinite>(m, "NotFinite", PyExc_ValueError);
+    nb::class_<Model>(m, "Model")
+        .def(nb::init<nb::bytes, size_t, bool, int>(), "data"_a, "max_nbytes"_a = 0, "compact"_a = false, "level"_a = -1)
+        .def("predict", &Model::predict, "x"_a, "out"_a, "n_threads"_a = 1)
+        .def("predict_sparse", &Model::predict_sparse, "data"_a, "ends"_a, "columns"_a, "out"_a, "n_threads"_a = 1)
+        .def("predict_row", &Model::predict_row, "x"_a, "out"_a)
+        .def("trace", &Model::trace, "x"_a, "out"_a, "buckets"_a, "accumulators"_a, "one_by_one"_a = false)
+        .def_prop_ro("n_features", &Model::n_features)
+        .def_prop_ro("n_outputs", &Model::n_outputs);
+    m.def(
+        "file_status",
+        [](nb::bytes data, size_t max_nbytes) {
+            rsk_model model;
+            return int(rsk_open(data.c_str(), data.size(), max_nbytes, &model));
+        },
+        "data"_a, "max_nbytes"_a = 0);
+    m.def(
+        "plan_nbytes",
+        [](nb::bytes data, bool compact) {
+            rsk_model model;
+            Model::check(rsk_open(data.c_str(), data.size(), 0, &model));
+            return rsk_plan_nbytes(&model, compact);
+        },
+        "data"_a, "compact"_a = false);
+    m.def("status_text", [](int status) { return rsk_status_text(rsk_status(status)); }, "status"_a);
+    m.def("levels", [] {
+        std::vector<int> found;
+        for (int level = 0; level < RSK_N_LEVELS; level++)
+            if (rsk_level_exists(level)) found.push_back(level);
+        nb::dict names;
+        for (int level : found) names[rsk_level_name(level)] = level;
+        return names;
+    });
     m.attr("KERNEL_LANES") = int(RSK_KERNEL_LANES);
     m.attr("KERNEL_MAX_CONCAT") = int(RSK_KERNEL_MAX_CONCAT);
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import lsh, theory
 from .errors import RepSketchError
+from .io import load
 from .kernel import KernelModel
 from .sketch import Sketch, build_sketch
 
@@ -21,6 +22,7 @@ __all__ = [
     "SketchRegressor",
     "build_sketch",
     "distill",
+    "load",
     "lsh",
     "theory",
 ]

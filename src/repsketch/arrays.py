@@ -77,7 +77,9 @@ def _as_real(table: Any, name: str) -> Any:
         ) from error
 
 
-def check_finite(block: np.ndarray, first_row: int = 0, name: str = "X") -> np.ndarray:
+def check_finite(
+    block: np.ndarray, first_row: int = 0, name: str = "X", *, accepts_missing: bool = False
+) -> np.ndarray:
     """Return ``block`` (n, d) unchanged, or name the first NaN or infinity by row and column.
 
     >>> check_finite(np.array([[1.0, np.nan]]), first_row=7)
@@ -88,9 +90,12 @@ and within float32).
     """
     with np.errstate(over="ignore", invalid="ignore"):
         total = block.sum(dtype=np.float64)  # one pass that allocates nothing; only its doubts are looked into
-    if np.isfinite(total) or np.isfinite(block).all():
+    if np.isfinite(total):
         return block
-    row, column = np.argwhere(~np.isfinite(block))[0]
+    bad = np.isinf(block) if accepts_missing else ~np.isfinite(block)
+    if not bad.any():
+        return block
+    row, column = np.argwhere(bad)[0]
     value = block[row, column]
     raise InputError(
         f"{name} holds {'NaN' if np.isnan(value) else 'infinity (inf)'} at row {first_row + row}, column {column}; "
@@ -112,8 +117,12 @@ def check_not_empty(table: Any, name: str = "X") -> None:
         raise InputError(f"{name} has shape {(rows, columns)}: at least one {missing} is required.")
 
 
-def iterate_blocks(X: Any, name: str = "X", block_rows: int = BLOCK_ROWS) -> Iterator[tuple[int, np.ndarray]]:
+def iterate_blocks(
+    X: Any, name: str = "X", block_rows: int = BLOCK_ROWS, *, accepts_missing: bool = False
+) -> Iterator[tuple[int, np.ndarray]]:
     """Yield ``(first_row, block)`` with finite float32 blocks of at most ``block_rows`` rows.
+
+    With ``accepts_missing`` NaN passes.
 
     >>> [(start, block.shape) for start, block in iterate_blocks(np.ones((5, 2)), block_rows=3)]
     [(0, (3, 2)), (3, (2, 2))]
@@ -121,7 +130,7 @@ def iterate_blocks(X: Any, name: str = "X", block_rows: int = BLOCK_ROWS) -> Ite
     block_rows = max(1, min(block_rows, _BLOCK_VALUES // max(1, X.shape[1])))
     for start in range(0, X.shape[0], block_rows):
         block = take_rows(X, start, min(start + block_rows, X.shape[0]))
-        yield start, check_finite(block, start, name)
+        yield start, check_finite(block, start, name, accepts_missing=accepts_missing)
 
 
 def sample_rows(table: Any, n_rows: int) -> np.ndarray:

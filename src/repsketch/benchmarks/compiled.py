@@ -55,23 +55,32 @@ def find_compiler() -> str:
     raise RepSketchError("no C compiler: neither $CC nor gcc nor cc is on the PATH; install gcc.")
 
 
-def compile_library(
-    source: str, headers: Mapping[str, str] | None = None, flags: Sequence[str] = FLAGS
-) -> tuple[ctypes.CDLL, int | None]:
-    """A loaded library made from C source, and the bytes of code and constants in it (None without binutils)."""
+def compile_library(files: Mapping[str, str], flags: Sequence[str] = FLAGS) -> tuple[ctypes.CDLL, dict[str, int]]:
+    """A loaded library made from C files (name -> text), and the bytes of code and constants of each .c file.
+
+    Without binutils the sizes are left out.
+    """
     compiler = find_compiler()
     with TemporaryDirectory(prefix="repsketch-bench-") as folder:
-        for name, text in {"model.c": source, **(headers or {})}.items():
+        for name, text in files.items():
             (Path(folder) / name).write_text(text)
-        _run([compiler, *flags, "-c", "model.c", "-o", "model.o"], folder)
-        _run([compiler, "-shared", "model.o", "-o", "model.so", "-lm"], folder)
+        sources = [name for name in files if name.endswith(".c")]
+        _run([compiler, *flags, "-c", *sources], folder)
+        objects = [f"{Path(name).stem}.o" for name in sources]
+        _run([compiler, "-shared", *objects, "-o", "library.so", "-lm"], folder)
+        nbytes = {name: _nbytes(folder, part) for name, part in zip(sources, objects, strict=True)}
         # The file may go once it is loaded: the loader holds it open.
-        return ctypes.CDLL(str(Path(folder) / "model.so")), _nbytes(folder)
+        library = ctypes.CDLL(str(Path(folder) / "library.so"))
+    return library, {name: n for name, n in nbytes.items() if n is not None}
 
 
-def compiled_engine(name: str, source: str, headers: Mapping[str, str] | None = None) -> Engine:
-    """An engine made from C source that defines ``static float score_row(const float *row)``."""
-    library, nbytes = compile_library(source + _EXPORTED, headers)
+def compiled_engine(name: str, files: Mapping[str, str], glue: str) -> Engine:
+    """An engine made from generated C files, the model in model.c, whose object is the size of the engine.
+
+    ``glue`` declares the model's function and defines ``static float score_row(const float *row)`` that calls it.
+    It is compiled apart, as a program that uses the model would be: inlining must not blur the model's size.
+    """
+    library, nbytes = compile_library({**files, "glue.c": glue + _EXPORTED})
     batch = library.peer_batch
     batch.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
     batch.restype = None
@@ -85,7 +94,7 @@ def compiled_engine(name: str, source: str, headers: Mapping[str, str] | None = 
     def rows_in_c(X: np.ndarray) -> np.ndarray:
         return call_rows(row_function, None, X)[:, 0]
 
-    return Engine(name, predict, rows_in_c=rows_in_c, nbytes=nbytes)
+    return Engine(name, predict, rows_in_c=rows_in_c, nbytes=nbytes.get("model.c"))
 
 
 def call_rows(
@@ -107,7 +116,7 @@ def call_rows(
 
 @cache
 def _loop():
-    loop = compile_library(_LOOP)[0].call_rows
+    loop = compile_library({"loop.c": _LOOP})[0].call_rows
     loop.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int64] * 3 + [ctypes.c_void_p]
     return loop
 
@@ -119,8 +128,8 @@ def _run(command: Sequence[str], folder: str) -> str:
     return done.stdout
 
 
-def _nbytes(folder: str) -> int | None:
+def _nbytes(folder: str, file: str) -> int | None:
     if shutil.which("size") is None:
         return None
-    text, data = _run(["size", "model.o"], folder).splitlines()[1].split()[:2]
+    text, data = _run(["size", file], folder).splitlines()[1].split()[:2]
     return int(text) + int(data)

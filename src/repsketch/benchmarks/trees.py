@@ -37,7 +37,7 @@ def treelite_engine(name: str, model: Any) -> Engine:
         with contextlib.redirect_stdout(io.StringIO()):  # it prints that all trees go to one file
             generator.generate_c_code(treelite.frontend.from_lightgbm(model.booster_), folder, {})
         source, header = ((Path(folder) / name).read_text() for name in ("main.c", "header.h"))
-    source += f"""
+    glue = f"""#include "header.h"
 static float score_row(const float *row) {{
   union Entry entries[{model.n_features_in_}];
   for (int j = 0; j < {model.n_features_in_}; ++j) entries[j].fvalue = row[j];
@@ -46,38 +46,37 @@ static float score_row(const float *row) {{
   return (float)result[0];
 }}
 """
-    return compiled_engine(f"{name} in C (treelite)", source, {"header.h": header})
+    return compiled_engine(f"{name} in C (treelite)", {"model.c": source, "header.h": header}, glue)
 
 
 def m2cgen_engine(name: str, model: Any) -> Engine:
     """A LightGBM estimator as C if-else written by m2cgen; a classifier's output is its probability minus a half."""
     source = require("m2cgen", "bench").export_to_c(model)
-    is_classifier = hasattr(model, "classes_")
-    ask = (
-        "double p[2]; score(values, p); return (float)(p[1] - 0.5);"
-        if is_classifier
-        else "return (float)score(values);"
-    )
-    source += f"""
+    declared, ask = "double score(double *);", "return (float)score(values);"
+    if hasattr(model, "classes_"):
+        declared = "void score(double *, double *);"
+        ask = "double p[2]; score(values, p); return (float)(p[1] - 0.5);"
+    glue = f"""{declared}
 static float score_row(const float *row) {{
   double values[{model.n_features_in_}];
   for (int j = 0; j < {model.n_features_in_}; ++j) values[j] = row[j];
   {ask}
 }}
 """
-    return compiled_engine(f"{name} in C (m2cgen)", source)
+    return compiled_engine(f"{name} in C (m2cgen)", {"model.c": source}, glue)
 
 
 def emlearn_engine(name: str, model: Any) -> Engine:
     """A scikit-learn forest as C if-else written by emlearn; a classifier's output is its class minus a half."""
     source = require("emlearn", "bench").convert(model, method="inline", dtype="float").save(name="forest")
-    shift = "- 0.5f" if hasattr(model, "classes_") else ""
-    source += f"""
+    result, shift = ("int32_t", "- 0.5f") if hasattr(model, "classes_") else ("float", "")
+    glue = f"""#include <stdint.h>
+{result} forest_predict(const float *, int32_t);
 static float score_row(const float *row) {{
   return (float)forest_predict(row, {model.n_features_in_}) {shift};
 }}
 """
-    return compiled_engine(name, source)
+    return compiled_engine(name, {"model.c": source}, glue)
 
 
 def emlearn_forest(case: Case) -> list[Engine]:

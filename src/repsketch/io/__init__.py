@@ -2,6 +2,6 @@
 
 from .read import from_bytes, load
 from .status import FormatError, Status
-from .write import save, to_bytes
+from .write import form_to_bytes, save, to_bytes
 
-__all__ = ["FormatError", "Status", "from_bytes", "load", "save", "to_bytes"]
+__all__ = ["FormatError", "Status", "form_to_bytes", "from_bytes", "load", "save", "to_bytes"]

@@ -42,6 +42,11 @@ def to_bytes(sketch: Sketch, metadata: dict[str, Any] | None = None) -> bytes:
     return pack(sections, SOFTWARE)
 
 
+def form_to_bytes(form: Form) -> bytes:
+    """The bytes of a .rsk file with this form and nothing beside it: what the C core reads."""
+    return pack(sections_of_form(form), SOFTWARE)
+
+
 def sections_of_form(form: Form) -> dict[int, bytes]:
     """The contents of all sections that the form alone gives, by type."""
     sections: dict[int, bytes] = {Section.MODEL: _model(form), Section.OFFSET: _floats(form.offset)}

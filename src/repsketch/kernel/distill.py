@@ -150,7 +150,8 @@ def distill(
         targets = data.labels.values
         training, validation = _split(len(targets), validation_fraction, seed)
         sample = np.sort(training[:_SAMPLE_ROWS])
-        student = Student.start(data.rows(sample), targets[sample], **settings)
+        inputs = data.rows(sample)
+        student = Student.start(inputs, targets[sample], **settings)
         steps = ceil(len(training) / batch_size)
         if n_epochs is None:
             n_epochs = min(100, max(10, ceil(_TARGET_STEPS / steps)))
@@ -163,7 +164,7 @@ def distill(
         with _one_torch_thread() if kernel == "as_hashed" else nullcontext():
             best = run.train(progress=progress)
         model = student.finish(best, data.labels.task, data.labels.classes)
-        return replace(model, sample=data.rows(sample[:: -(-len(sample) // _REMEMBERED_ROWS)]))
+        return replace(model, sample=inputs[:: -(-len(inputs) // _REMEMBERED_ROWS)])
     finally:
         data.close()
 

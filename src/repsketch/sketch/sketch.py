@@ -5,6 +5,7 @@ refitted; and ``CompiledSketch``, anything else in the deployed form. A sketch n
 that alters it returns another one.
 """
 
+import os
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -75,8 +76,24 @@ class Sketch(Predictor):
     def cost(self) -> Cost:
         """What one prediction costs: numbers, operations, energy."""
 
+    def outputs(self, X: Any, n_threads: int = 1) -> np.ndarray:
+        """Raw outputs, float32 of shape (n, C), computed by the C core in ``n_threads`` threads."""
+        return self._runtime.outputs(X, n_threads)
+
+    @cached_property
+    def _runtime(self) -> Any:
+        from ..runtime import runtime_for
+
+        return runtime_for(self.form)
+
     def _outputs(self, block: np.ndarray) -> np.ndarray:
         return query(self.form, block)
+
+    def save(self, path: str | os.PathLike, metadata: dict[str, Any] | None = None) -> None:
+        """Write a .rsk file, in one step; ``metadata`` is a small JSON object kept with it."""
+        from ..io import save
+
+        save(self, path, metadata)
 
     def buckets(self, X: Any) -> np.ndarray:
         """Bucket of every input in every row, int32 (n, L)."""

@@ -1,0 +1,83 @@
+/* rsk.c: single rows, and batches in blocks of the best instruction set. Portable C99. */
+#include "rsk_lanes.h"
+
+#define LANES 1
+#define WHOLE 0
+#define NAME(x) float_##x
+#define READ_ROWS float_read_rows
+#define PROJECT float_project
+#define ACCUMULATE float_accumulate
+#include "rsk_block.inc"
+#undef WHOLE
+#undef NAME
+#define WHOLE 1
+#define NAME(x) whole_##x
+#define READ_ROWS whole_read_rows
+#define PROJECT whole_project
+#define ACCUMULATE whole_accumulate
+#include "rsk_block.inc"
+
+rsk_status rsk_block_row(const rsk_plan *plan, const rsk_rows *rows, size_t first, uint32_t n, float *outputs,
+                         void *memory, const rsk_trace *trace, size_t *where) {
+    if (plan->model.precision == RSK_INT) return whole_block(plan, rows, first, n, outputs, memory, trace, where);
+    return float_block(plan, rows, first, n, outputs, memory, trace, where);
+}
+
+int rsk_level_exists(int level) {
+    if (level == RSK_SCALAR) return 1;
+#if defined(RSK_HAS_NEON)
+    if (level == RSK_NEON) return 1;
+#endif
+#if defined(RSK_HAS_X86)
+    __builtin_cpu_init();
+    if (level == RSK_AVX2) return __builtin_cpu_supports("avx2") != 0;
+    if (level == RSK_AVX512)
+        return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi") &&
+               __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("gfni");
+#endif
+    return 0;
+}
+
+int rsk_level_best(void) {
+    int level = RSK_N_LEVELS - 1;
+    while (!rsk_level_exists(level)) level--;
+    return level;
+}
+
+const char *rsk_level_name(int level) {
+    static const char *const names[RSK_N_LEVELS] = {"scalar", "neon", "avx2", "avx512"};
+    return level >= 0 && level < RSK_N_LEVELS ? names[level] : "unknown";
+}
+
+static rsk_block *block_of(int level) {
+#if defined(RSK_HAS_X86)
+    if (level == RSK_AVX512) return rsk_block_avx512;
+    if (level == RSK_AVX2) return rsk_block_avx2;
+#endif
+#if defined(RSK_HAS_NEON)
+    if (level == RSK_NEON) return rsk_block_neon;
+#endif
+    (void)level;
+    return rsk_block_scalar;
+}
+
+rsk_status rsk_predict(const rsk_plan *plan, const float *row, float *outputs, void *memory) {
+    const rsk_rows rows = {row, 0, NULL, NULL, 0};
+    size_t where[2];
+    return rsk_block_row(plan, &rows, 0, 1, outputs, memory, NULL, where);
+}
+
+rsk_status rsk_predict_batch(const rsk_plan *plan, const rsk_rows *rows, size_t n, float *outputs, void *memory,
+                             const rsk_trace *trace, size_t where[2]) {
+    const rsk_model *m = &plan->model;
+    const int is_wide = m->n_values > RSK_WIDEST_BLOCK || m->n_components > RSK_WIDEST_BLOCK;
+    const size_t lanes = is_wide ? 1 : RSK_LANES;
+    rsk_block *block = is_wide ? rsk_block_row : block_of(plan->level);
+    for (size_t first = 0; first < n; first += lanes) {
+        const uint32_t left = n - first < lanes ? (uint32_t)(n - first) : (uint32_t)lanes;
+        const rsk_status status = block(plan, rows, first, left, outputs, memory, trace, where);
+        if (status != RSK_OK) return status;
+    }
+    return RSK_OK;
+}

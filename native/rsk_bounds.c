@@ -1,0 +1,147 @@
+/* rsk_bounds.c: the part of the reader that refuses a sketch whose whole-number sums could leave 32 bits.
+ *
+ * docs/spec/inference.md, *Bounds of the int precision*. Nothing here can wrap in 64 bits: values and coordinates are
+ * at most 2^15, entries of projections and decode matrices below 2^7, of linear terms and counters below 2^15; there
+ * are at most 2^20 coordinates and 2^16 rows. So a projected sum is below 2^42 + 2^31, times a multiplier below 2^58; a
+ * linear sum is at most 2^50, a code's 2^44 + 2^31. Sums of counters are given up once above 2^31 - 1.
+ */
+#include "rsk_bytes.h"
+#include "rsk_check.h"
+
+enum { LARGEST_INT = 0x7FFFFFFF, TILE = 64 };
+
+static uint32_t size_at(const uint8_t *bytes, uint64_t index, uint32_t bits) {
+    const int32_t number = rsk_packed_signed(bytes, index, bits);
+    return (uint32_t)(number < 0 ? -number : number);
+}
+
+/* Sizes of a matrix (n_rows, n_columns) summed over its rows, for up to TILE columns from `first` on. */
+static uint32_t sum_columns(const uint8_t *matrix, uint32_t bits, uint32_t n_rows, uint32_t n_columns, uint32_t first,
+                            uint64_t sums[TILE]) {
+    const uint32_t n = n_columns - first < TILE ? n_columns - first : TILE;
+    memset(sums, 0, TILE * sizeof sums[0]);
+    for (uint32_t i = 0; i < n_rows; i++)
+        for (uint32_t j = 0; j < n; j++) sums[j] += size_at(matrix, (uint64_t)i * n_columns + first + j, bits);
+    return n;
+}
+
+static uint64_t largest_value(const rsk_model *m, bool has_numeric) {
+    if (!has_numeric) return 1;
+    const int32_t low = m->low < 0 ? -m->low : m->low, high = m->high < 0 ? -m->high : m->high;
+    return (uint64_t)(low > high ? low : high) + (m->flags & RSK_ACCEPTS_MISSING ? 1 : 0);
+}
+
+static uint64_t largest_coordinate(const rsk_model *m, bool has_numeric) {
+    return rsk_has_matrix(m) ? m->limit : largest_value(m, has_numeric);
+}
+
+rsk_status rsk_bounds_check_model(const rsk_model *m, bool has_numeric) {
+    uint64_t sums[TILE];
+    const uint64_t value = largest_value(m, has_numeric), coordinate = largest_coordinate(m, has_numeric);
+    const uint32_t bits = m->projection_kind == RSK_MATRIX_INT8 ? 8 : 2;
+    for (uint32_t first = 0; rsk_has_matrix(m) && first < m->n_components; first += TILE) {
+        const uint32_t n = sum_columns(m->projection, bits, m->n_values, m->n_components, first, sums);
+        for (uint32_t j = 0; j < n; j++) {
+            const size_t component = first + j;
+            const int64_t shift = m->shift == NULL ? 0 : rsk_i32(m->shift + 4 * component);
+            const uint64_t multiplier = m->multipliers == NULL ? 1 : rsk_u16(m->multipliers + 2 * component);
+            const uint64_t bound = (uint64_t)(shift < 0 ? -shift : shift) + value * sums[j];
+            RSK_REFUSE_IF(bound * multiplier > LARGEST_INT, OVERFLOW);
+        }
+    }
+    for (uint32_t first = 0; m->linear != NULL && first < m->n_outputs; first += TILE) {
+        const uint32_t n = sum_columns(m->linear, rsk_linear_bits(m), m->n_components, m->n_outputs, first, sums);
+        for (uint32_t j = 0; j < n; j++) RSK_REFUSE_IF(coordinate * sums[j] > LARGEST_INT, OVERFLOW);
+    }
+    return RSK_OK;
+}
+
+static uint64_t largest_code_sum(const rsk_part *p, uint64_t coordinate) {
+    const uint64_t width = (uint64_t)1 << p->width_bits, all = p->n_inputs * coordinate;
+    if (p->hash == RSK_MINHASH) return 0;
+    if (p->hash == RSK_L1) return 32767 * coordinate + 256 * width;
+    if (p->hash == RSK_POOL_TERNARY) return all + p->n_levels * width;
+    if (rsk_is_pool(p)) return (p->n_inputs < 3 ? p->n_inputs : 3) * coordinate + p->n_levels * width;
+    return p->directions == 0 ? all + width : 512 * all + 64 * width;
+}
+
+/* Numbers handled together. Without a heap the decoded sums of more than OUTPUTS outputs take several passes, each
+ * over all counters where there are more than FACTORS factors: at most 64 passes, and none of it in common sketches. */
+enum { FACTORS = 512, OUTPUTS = 1024 };
+
+/* Largest sizes over the buckets of a row of numbers first .. first + n - 1, as they are added up. */
+static void find_row_sizes(const rsk_part *p, uint32_t row, uint32_t first, uint32_t n, uint32_t *sizes) {
+    const uint32_t bits = rsk_counter_bits(p), shift = rsk_has_flag(p, RSK_INTERPOLATED) ? p->width_bits : 0;
+    memset(sizes, 0, n * sizeof sizes[0]);
+    for (uint32_t bucket = 0; bucket < p->n_buckets; bucket++) {
+        const uint64_t start = ((uint64_t)row * p->n_buckets + bucket) * p->n_numbers + first;
+        for (uint32_t k = 0; k < n; k++) {
+            const uint32_t size = size_at(p->counters, start + k, bits);
+            if (size > sizes[k]) sizes[k] = size;
+        }
+    }
+    for (uint32_t k = 0; k < n; k++) sizes[k] <<= shift; /* at most 2^30 */
+}
+
+/* The bounds A_k of accumulators k = first .. first + n - 1. */
+static rsk_status sum_row_sizes(const rsk_part *p, uint32_t first, uint32_t n, uint32_t *sums) {
+    uint32_t sizes[FACTORS];
+    memset(sums, 0, n * sizeof sums[0]);
+    for (uint32_t row = 0; row < p->n_rows; row++) {
+        find_row_sizes(p, row, first, n, sizes);
+        for (uint32_t k = 0; k < n; k++) {
+            sums[k] += sizes[k];
+            RSK_REFUSE_IF(sums[k] > LARGEST_INT, OVERFLOW);
+        }
+    }
+    return RSK_OK;
+}
+
+/* What entries of rows first .. first + n - 1 of the decode matrix are multiplied by at most. */
+static rsk_status find_factors(const rsk_part *p, uint32_t first, uint32_t n, uint32_t *factors) {
+    if (p->decode == RSK_DECODE_ROWS) {
+        for (uint32_t i = 0; i < n; i++) find_row_sizes(p, first + i, 0, 1, factors + i);
+        return RSK_OK;
+    }
+    RSK_TRY(sum_row_sizes(p, first, n, factors));
+    for (uint32_t i = 0; i < n; i++) factors[i] = (factors[i] >> p->decode_shift) + 1;
+    return RSK_OK;
+}
+
+static rsk_status add_decoded(const rsk_model *m, const rsk_part *p, const uint32_t *factors, uint32_t first,
+                              uint32_t n_factors, uint32_t output, uint32_t n_outputs, uint32_t *sums) {
+    for (uint32_t i = 0; i < n_factors; i++) {
+        const uint64_t start = (uint64_t)(first + i) * m->n_outputs + output;
+        for (uint32_t c = 0; c < n_outputs; c++) {
+            const uint64_t sum = sums[c] + (uint64_t)factors[i] * size_at(p->decode_matrix, start + c, 8);
+            RSK_REFUSE_IF(sum > LARGEST_INT, OVERFLOW);
+            sums[c] = (uint32_t)sum;
+        }
+    }
+    return RSK_OK;
+}
+
+static rsk_status check_decoded_bounds(const rsk_model *m, const rsk_part *p) {
+    uint32_t factors[FACTORS], sums[OUTPUTS];
+    const uint32_t n_factors = p->decode == RSK_DECODE_ROWS ? p->n_rows : p->n_numbers;
+    for (uint32_t output = 0; output < m->n_outputs; output += OUTPUTS) {
+        const uint32_t n_outputs = m->n_outputs - output < OUTPUTS ? m->n_outputs - output : OUTPUTS;
+        memset(sums, 0, sizeof sums);
+        for (uint32_t first = 0; first < n_factors; first += FACTORS) {
+            const uint32_t n = n_factors - first < FACTORS ? n_factors - first : FACTORS;
+            if (output == 0 || n_factors > FACTORS) RSK_TRY(find_factors(p, first, n, factors));
+            RSK_TRY(add_decoded(m, p, factors, first, n, output, n_outputs, sums));
+        }
+    }
+    return RSK_OK;
+}
+
+rsk_status rsk_bounds_check_part(const rsk_model *m, const rsk_part *p, bool has_numeric) {
+    uint32_t sums[FACTORS];
+    const uint64_t coordinate = p->source == 0 ? largest_value(m, has_numeric) : largest_coordinate(m, has_numeric);
+    RSK_REFUSE_IF(largest_code_sum(p, coordinate) > LARGEST_INT, OVERFLOW);
+    if (p->decode != RSK_NO_DECODE) return check_decoded_bounds(m, p);
+    for (uint32_t first = 0; first < p->n_numbers; first += FACTORS)
+        RSK_TRY(sum_row_sizes(p, first, p->n_numbers - first < FACTORS ? p->n_numbers - first : FACTORS, sums));
+    return RSK_OK;
+}

@@ -1,0 +1,46 @@
+/* rsk_check.h: what the files of the reader share: rsk_file.c, rsk_bounds.c, rsk_digest.c, rsk_text.c. */
+#ifndef RSK_CHECK_H
+#define RSK_CHECK_H
+
+#include <stdbool.h>
+
+#include "rsk.h"
+
+/* Leave a check with the status of the first one that fails. */
+#define RSK_TRY(check)                                       \
+    do {                                                     \
+        const rsk_status rsk_try_status = (check);           \
+        if (rsk_try_status != RSK_OK) return rsk_try_status; \
+    } while (0)
+#define RSK_REFUSE_IF(condition, name)    \
+    do {                                  \
+        if (condition) return RSK_##name; \
+    } while (0)
+
+static inline bool rsk_has_matrix(const rsk_model *m) { return m->projection_kind >= RSK_MATRIX_FLOAT32; }
+static inline uint32_t rsk_linear_bits(const rsk_model *m) { return m->linear_type == RSK_LINEAR_INT16 ? 16 : 8; }
+static inline bool rsk_is_pool(const rsk_part *p) { return p->hash >= RSK_POOL_TERNARY; }
+static inline bool rsk_has_flag(const rsk_part *p, uint32_t flag) { return (p->flags & flag) != 0; }
+static inline uint32_t rsk_counter_bits(const rsk_part *p) { return 32u >> p->counter_type; }
+
+static inline bool rsk_has_bits(const rsk_part *p) {
+    return rsk_is_pool(p) ? !rsk_has_flag(p, RSK_LEVELS) : p->hash == RSK_ANGULAR;
+}
+
+/* rsk_digest.c: zlib's CRC-32 of what `crc` stands for (0: nothing) followed by n bytes; the digest of a part. */
+void rsk_crc_prepare(uint32_t table[256]);
+uint32_t rsk_crc_add(const uint32_t table[256], uint32_t crc, const uint8_t *bytes, uint64_t n);
+uint32_t rsk_digest_find(const rsk_model *model, const rsk_part *part, const uint32_t crc_table[256]);
+
+/* rsk_bounds.c: the int precision keeps within 32 bits. All arrays must have been checked before. */
+rsk_status rsk_bounds_check_model(const rsk_model *model, bool has_numeric);
+rsk_status rsk_bounds_check_part(const rsk_model *model, const rsk_part *part, bool has_numeric);
+
+/* rsk_text.c: a table of n >= 1 strings, with the statuses of the section it lies in; section CLASSES with n >= 1
+ * labels; section METADATA. */
+rsk_status rsk_table_check(const uint8_t *bytes, uint32_t nbytes, uint32_t n, rsk_status too_short,
+                           rsk_status duplicate);
+rsk_status rsk_classes_check(const uint8_t *bytes, uint32_t nbytes, uint32_t n);
+rsk_status rsk_metadata_check(const uint8_t *bytes, uint32_t nbytes);
+
+#endif

@@ -1,0 +1,112 @@
+/* rsk_plan.h: a model unpacked for speed. Internal to the runtime.
+ *
+ * Everything a prediction reads, in native types and aligned, in memory the caller gave. Codes that add up
+ * coordinates (ternary, sparse, axis and threshold ones) are lists of terms: coordinate * 2 + (1 if subtracted).
+ */
+#ifndef RSK_PLAN_H
+#define RSK_PLAN_H
+
+#include "rsk.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { RSK_LANES = 64 };           /* queries in a block */
+enum { RSK_WIDEST_BLOCK = 16384 }; /* values or coordinates; wider models are run row by row */
+
+typedef struct rsk_column {
+    uint32_t index; /* of the input column */
+    uint32_t kind;  /* 0 numeric, 1 boolean, n categories */
+    uint32_t value; /* its first value */
+    float center, scale;
+} rsk_column;
+
+typedef struct rsk_plan_part {
+    const rsk_part *part;
+    uint32_t width_bits; /* of a level or bucket; 6 or 8 more for Gaussian directions and L1 */
+    uint32_t n_used;     /* codes that rows name */
+    uint32_t most_terms; /* of a code */
+    uint8_t fits_int16;  /* sums behind codes and biases stay within 16 bits */
+    uint8_t is_plain;    /* sum codes, whole numbers, one number a counter, no decode, one group: the fast kernel */
+    const uint32_t *row_codes;  /* (n_rows, n_concat) places among the used codes; NULL: in order */
+    const uint32_t *code_ids;   /* (n_used) codes of the pool; NULL: all in order */
+    const uint32_t *term_ends;  /* (n_used) NULL: directions are drawn when needed */
+    const uint32_t *terms;
+    const int32_t *starts;      /* (n_used) whole start of a level or bias of a bit */
+    const float *float_starts;  /* the same in the float32 precision */
+    const uint8_t *shifts;      /* (n_used) of normalised pools, NULL: 0 */
+    const float *weights;       /* (n_codes, n_inputs) Gaussian entries or inverse pitches */
+    const int16_t *whole_weights;
+    const uint32_t *words;      /* (n_codes, n_inputs) of MinHash; multipliers of L1's cells */
+    const uint32_t *addends;    /* (n_codes) of L1's cells */
+    const float *cell_offsets;  /* (n_codes, n_inputs) of L1 */
+    const int32_t *whole_cell_offsets;
+    const uint32_t *fold_addends;     /* (n_rows) */
+    const uint32_t *fold_multipliers; /* (n_rows, n_concat) */
+    const void *counters;             /* (n_rows, n_buckets, n_numbers) float, int16_t or int8_t */
+    const void *decode;               /* float or int8_t */
+    const float *gain;                /* (n_outputs) */
+} rsk_plan_part;
+
+struct rsk_plan {
+    rsk_model model;
+    uint8_t level;   /* instruction set, RSK_SCALAR ... */
+    uint8_t is_compact; /* directions are drawn from the seed when needed */
+    uint8_t reads_in_place; /* all columns in order, no categories: value i is column i */
+    const rsk_column *columns; /* (n_columns) */
+    const float *projection;   /* (n_values, n_components) */
+    const int8_t *whole_projection;
+    const float *projection_scales;
+    const float *shift;
+    const int32_t *whole_shift;
+    const int16_t *multipliers;
+    const float *linear; /* (n_components, n_outputs) */
+    const int16_t *whole_linear;
+    const float *linear_gain, *offset; /* (n_outputs) */
+    uint32_t n_parts;
+    rsk_plan_part parts[RSK_MAX_PARTS];
+    /* Of the memory a block of one row and of RSK_LANES rows needs. */
+    size_t row_scratch, block_scratch;
+};
+
+/* Positions of the non-zeros of a code with their signs as terms, in rising order; how many. terms[n_inputs]. */
+uint32_t rsk_terms_draw(const rsk_model *model, const rsk_part *part, uint32_t code, uint32_t *terms);
+/* Start of a level, or bias of a bit, of a code with these terms. */
+int32_t rsk_start_draw(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms, uint32_t n);
+float rsk_float_start_draw(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms,
+                           uint32_t n);
+/* By how many bits a normalised pool moves a sum of n terms. */
+uint32_t rsk_term_shift(const rsk_part *part, uint32_t n);
+
+/* Entry j of a code with dense directions: a Gaussian number; or of L1 an inverse pitch, the multiplier of the cell
+ * and the word of the offset. */
+typedef struct rsk_cell {
+    float weight;
+    uint32_t multiplier, offset_word;
+} rsk_cell;
+rsk_cell rsk_cell_draw(const rsk_part *part, uint32_t code, uint32_t j);
+int16_t rsk_cell_whole_weight(const rsk_part *part, float weight);
+
+/* Nearest whole number, halves to even, for sizes up to 2^22: adding 1.5 * 2^23 leaves no bits for a fraction. */
+static inline int32_t rsk_round(float x) {
+    const float magic = 12582912.0f;
+    volatile float moved = x + magic; /* volatile: x87 must not keep more bits than float32 has */
+    return (int32_t)(moved - magic);
+}
+
+/* A block of at most `lanes` rows from `first` on; what each instruction set provides. */
+typedef rsk_status rsk_block(const struct rsk_plan *plan, const rsk_rows *rows, size_t first, uint32_t n, float *outputs,
+                             void *scratch, const rsk_trace *trace, size_t *where);
+rsk_block rsk_block_row, rsk_block_scalar;
+#if defined(RSK_HAS_X86)
+rsk_block rsk_block_avx2, rsk_block_avx512;
+#endif
+#if defined(RSK_HAS_NEON)
+rsk_block rsk_block_neon;
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,80 @@
+"""The C core as a runtime: arrays in, arrays out; everything else happens in ``native/``."""
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import as_table, check_not_empty, check_width, is_sparse, iterate_blocks
+from ..errors import InputError
+from ..io import form_to_bytes
+from ..sketch import Form
+
+try:
+    from .. import _native
+except ImportError:  # the package without its compiled part: the oracle serves
+    _native = None  # type: ignore[assignment]
+
+#: Unpacked hash functions beyond this are drawn from the seed when needed instead.
+LARGEST_PLAN = 1 << 29
+_IN_PLACE = (np.dtype(np.float32), np.dtype(np.uint8))
+
+
+class NativeRuntime:
+    """Evaluates a form in C. Safe to call from many threads at once."""
+
+    def __init__(self, form: Form, level: int = -1, compact: bool | None = None) -> None:
+        self.form = form
+        data = form_to_bytes(form)
+        if compact is None:
+            compact = _native.plan_nbytes(data) > LARGEST_PLAN
+        self.model = _native.Model(data, len(data), compact, level)
+        self._shape = (1, form.n_outputs)
+
+    @staticmethod
+    def is_available() -> bool:
+        """The compiled part is installed."""
+        return _native is not None
+
+    def outputs(self, X: Any, n_threads: int = 1) -> np.ndarray:
+        """Raw outputs, float32 (n, C), for a table of inputs."""
+        if type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == self.form.n_features and len(X):
+            table = X
+        else:
+            table = as_table(X)
+            check_width(table, self.form.n_features)
+            check_not_empty(table)
+        out = np.empty((table.shape[0], self.form.n_outputs), np.float32)
+        try:
+            if is_sparse(table):
+                self._predict_sparse(table, out, n_threads)
+            elif table.dtype in _IN_PLACE and (table.strides[1] == table.itemsize or table.shape[1] == 1):
+                self.model.predict(table, out, n_threads)
+            else:
+                for start, block in iterate_blocks(as_table(table), accepts_missing=True):
+                    self.model.predict(block, out[start : start + len(block)], n_threads)
+        except _native.NotFinite:
+            self._name_bad_value(table)
+        return out
+
+    def _predict_sparse(self, table: Any, out: np.ndarray, n_threads: int) -> None:
+        if not table.has_canonical_format:
+            table = table.copy()
+            table.sum_duplicates()
+        if table.nnz > np.iinfo(np.int32).max:
+            half = table.shape[0] // 2
+            self._predict_sparse(table[:half], out[:half], n_threads)
+            self._predict_sparse(table[half:], out[half:], n_threads)
+            return
+        with np.errstate(over="ignore"):
+            data = table.data.astype(np.float32, copy=False)
+        ends, columns = (array.astype(np.int32, copy=False) for array in (table.indptr, table.indices))
+        self.model.predict_sparse(data, ends, columns, out, n_threads)
+
+    def _name_bad_value(self, table: Any) -> None:
+        """The error that tells the row and column of the first value that is refused."""
+        accepts_missing = self.form.inputs.accepts_missing
+        for start, _ in iterate_blocks(as_table(table), accepts_missing=accepts_missing):
+            del start
+        raise InputError("X holds NaN or infinities; fill or drop them.")
+
+

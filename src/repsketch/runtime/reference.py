@@ -1,0 +1,27 @@
+"""The oracle as a runtime: slow, plain, and the judge of every other."""
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import as_table, check_not_empty, check_width, iterate_blocks
+from ..sketch import Form
+from ..sketch.query import query
+
+
+class ReferenceRuntime:
+    """Evaluates a form in NumPy."""
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+
+    def outputs(self, X: Any, n_threads: int = 1) -> np.ndarray:
+        """Raw outputs, float32 (n, C), for a table of inputs; ``n_threads`` is not used."""
+        table = as_table(X)
+        check_width(table, self.form.n_features)
+        check_not_empty(table)
+        result = np.empty((table.shape[0], self.form.n_outputs), np.float32)
+        accepts_missing = self.form.inputs.accepts_missing
+        for start, block in iterate_blocks(table, accepts_missing=accepts_missing):
+            result[start : start + len(block)] = query(self.form, block)
+        return result
