@@ -567,6 +567,38 @@ static rsk_status check_sum_sizes(const uint8_t *sums, uint64_t n) {
     return RSK_OK;
 }
 
+/* True if float32(value) is this number; not so for values that round to infinity. */
+static bool rounds_to(double value, float number) {
+    return value > -0x1.ffffffp127 && value < 0x1.ffffffp127 && (float)value == number;
+}
+
+/* Chance that the universal fold sends two different tuples to one bucket: exact, a multiple of 2^-32. */
+static double collision_rate(const rsk_part *p) {
+    uint64_t squares = 0;
+    uint32_t start = 0;
+    for (uint32_t bucket = 1; p->fold == RSK_UNIVERSAL && bucket <= p->n_buckets; bucket++) {
+        const uint32_t end = (uint32_t)(((uint64_t)bucket * 65536 + p->n_buckets - 1) / p->n_buckets);
+        squares += (uint64_t)(end - start) * (end - start);
+        start = end;
+    }
+    return (double)squares * 0x1p-32;
+}
+
+/* The gains and offsets are those that the sums give. */
+static rsk_status check_affine(const rsk_model *m, const uint8_t *totals) {
+    const rsk_part *p = &m->parts[0];
+    const uint8_t *scales = totals + 8 * (size_t)m->n_outputs, *biases = scales + 8 * (size_t)m->n_outputs;
+    const double step = rsk_f64(m->sums), rate = rsk_u32(m->sums + 8) != 0 ? collision_rate(p) : 0.0;
+    for (size_t c = 0; c < m->n_outputs; c++) {
+        const double gain = rsk_f64(scales + 8 * c) / (1.0 - rate);
+        const double spread_out = gain * rate * ((double)rsk_i64(totals + 8 * c) * step);
+        const double offset = rate == 0.0 ? rsk_f64(biases + 8 * c) : rsk_f64(biases + 8 * c) - spread_out;
+        RSK_REFUSE_IF(!rounds_to(gain, rsk_f32(p->gain + (p->n_gains == 1 ? 0 : 4 * c))), SUMS);
+        RSK_REFUSE_IF(!rounds_to(offset, rsk_f32(m->offset + 4 * c)), SUMS);
+    }
+    return RSK_OK;
+}
+
 static rsk_status check_sums(const rsk_model *m) {
     const rsk_part *p = &m->parts[0];
     RSK_REFUSE_IF(m->n_parts != 1 || rsk_is_pool(p) || m->precision != RSK_FLOAT32, SUMS);
@@ -581,12 +613,12 @@ static rsk_status check_sums(const rsk_model *m) {
     RSK_TRY(check_sum_sizes(sums, n + n_outputs));
     for (uint64_t i = 0; i < n; i++) {
         const double value = (double)rsk_i64(sums + 8 * i) * rsk_f64(m->sums);
-        RSK_REFUSE_IF(!(value > -0x1p128 && value < 0x1p128), SUMS);
-        RSK_REFUSE_IF(rsk_bits_of((float)value) != rsk_u32(p->counters + 4 * i), SUMS);
+        const float counter = rsk_f32(p->counters + 4 * i);
+        RSK_REFUSE_IF(!rounds_to(value, counter) || rsk_bits_of((float)value) != rsk_bits_of(counter), SUMS);
     }
     for (uint64_t i = 0; i < 2 * n_outputs; i++)
         RSK_REFUSE_IF((rsk_u64(affine + 8 * i) >> 52 & 0x7FF) == 0x7FF, NOT_FINITE);
-    return RSK_OK;
+    return check_affine(m, sums + 8 * n);
 }
 
 static rsk_status check_optional(const reader *r, rsk_model *m) {

@@ -16,11 +16,50 @@
 #include "rsk_block.inc"
 #undef WHOLE
 #undef NAME
+
+#if defined(__AVX512VBMI__)
+#include "rsk_avx512.inc"
+#include "rsk_int16.inc"
+#define HAS_INT16
+#define HAS_BYTES
+#elif defined(__AVX2__)
+#include "rsk_avx2.inc"
+#include "rsk_int16.inc"
+#define HAS_INT16
+#endif
+
 #define WHOLE 1
 #define NAME(x) RSK_JOIN(whole, x)
+#ifdef HAS_BYTES
+#define READ_ROWS fast_read_rows
+#define PROJECT fast_project
+#else
 #define READ_ROWS whole_read_rows
 #define PROJECT whole_project
+#endif
+#ifdef HAS_INT16
+#define ACCUMULATE fast_accumulate
+static void whole_accumulate(const rsk_plan *plan, const rsk_plan_part *p, int16_t *z, scratch *work,
+                             int32_t *buckets, size_t bucket_stride, uint32_t n, int32_t *accumulators);
+
+static void fast_accumulate(const rsk_plan *plan, const rsk_plan_part *p, int16_t *z, scratch *work,
+                            int32_t *buckets, size_t bucket_stride, uint32_t n, int32_t *accumulators) {
+#ifdef HAS_BYTES
+    if (p->bits && work->columns) {
+        bits_accumulate(p, work->columns, work, buckets, bucket_stride, n, accumulators);
+        return;
+    }
+    if (p->byte_tables && !buckets) {
+        tables_accumulate(p, z, accumulators);
+        return;
+    }
+#endif
+    if (p->is_plain) int16_accumulate(p, z, work, buckets, bucket_stride, n, accumulators);
+    else whole_accumulate(plan, p, z, work, buckets, bucket_stride, n, accumulators);
+}
+#else
 #define ACCUMULATE whole_accumulate
+#endif
 #include "rsk_block.inc"
 
 rsk_status RSK_JOIN(rsk_block, RSK_LEVEL_NAME)(const rsk_plan *plan, const rsk_rows *rows, size_t first, uint32_t n,

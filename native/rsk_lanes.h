@@ -13,6 +13,8 @@
 /* Working memory, handed out front to back in pieces aligned to 64. */
 typedef struct scratch {
     uint8_t *next;
+    uint8_t *rows;   /* values as bytes, (RSK_LANES, byte_stride), where an instruction set reads them so */
+    int8_t *columns; /* the same turned around */
 } scratch;
 
 static inline void *scratch_take(scratch *work, size_t n, size_t size) {

@@ -173,7 +173,6 @@ static void lay_out_columns(rsk_plan *plan, arena *a) {
     plan->columns = columns;
     if (!columns) return;
     uint32_t value = 0, n_numeric = 0;
-    plan->reads_in_place = 1;
     for (uint32_t i = 0; i < m->n_columns; i++) {
         rsk_column *column = columns + i;
         column->index = m->flags & RSK_HAS_COLUMNS ? rsk_packed(m->columns, i, rsk_index_bits(m->n_features)) : i;
@@ -188,7 +187,67 @@ static void lay_out_columns(rsk_plan *plan, arena *a) {
             n_numeric++;
         }
         value += column->kind > 1 ? column->kind : 1;
-        if (column->kind > 1 || column->index != i) plan->reads_in_place = 0;
+    }
+}
+
+/* What reading rows as bytes needs. */
+static void lay_out_bytes(rsk_plan *plan, arena *a) {
+    const rsk_model *m = &plan->model;
+    const int has_missing = (m->flags & RSK_ACCEPTS_MISSING) != 0;
+    if (m->precision != RSK_INT || m->low - has_missing < -128 || m->high > 127 || m->n_features > RSK_WIDEST_BLOCK) return;
+    if (m->n_values != m->n_columns || m->n_components > RSK_WIDEST_BLOCK) return;
+    plan->byte_stride = (m->n_features + 63u) & ~63u;
+    float *centers = take(a, plan->byte_stride, 4), *scales = take(a, plan->byte_stride, 4);
+    uint16_t *masks = take(a, plan->byte_stride / 16u, 2);
+    plan->centers = centers;
+    plan->scales = scales;
+    plan->boolean_masks = masks;
+    plan->uses_bytes = 1;
+    plan->byte_base = m->projection_kind != RSK_NO_PROJECTION && m->low - has_missing < 0 ? -128 : 0;
+    if (!centers) return;
+    for (uint32_t i = 0; i < plan->byte_stride; i++) {
+        centers[i] = 0.0f;
+        scales[i] = 1.0f;
+    }
+    memset(masks, 0, plan->byte_stride / 16u * sizeof *masks);
+    uint32_t n_boolean = 0;
+    for (uint32_t i = 0; i < m->n_columns; i++) {
+        const rsk_column *column = plan->columns + i;
+        centers[column->index] = column->center;
+        scales[column->index] = column->scale;
+        if (column->kind == 1) {
+            masks[column->index / 16u] = (uint16_t)(masks[column->index / 16u] | 1u << column->index % 16u);
+            n_boolean++;
+        }
+    }
+    plan->all_boolean = n_boolean == m->n_columns;
+    if (plan->all_boolean) plan->byte_base = 0;
+}
+
+/* The matrix as words of four entries of one component, for products of bytes; columns that are not used have zeros. */
+static void lay_out_packed(rsk_plan *plan, arena *a) {
+    const rsk_model *m = &plan->model;
+    if (!plan->uses_bytes || m->projection_kind < RSK_MATRIX_INT8) return;
+    const uint32_t n_words = (m->n_features + 3u) / 4u, p = m->n_components, n_blocks = (p + 7u) / 8u;
+    int8_t *packed = take(a, (uint64_t)n_blocks * 8u * n_words, 4);
+    int32_t *shift = take(a, n_blocks * 8u, 4);
+    plan->packed_projection = (const int32_t *)(const void *)packed;
+    plan->packed_shift = shift;
+    if (!packed) return;
+    memset(packed, 0, (size_t)n_blocks * 8u * n_words * 4u);
+    memset(shift, 0, n_blocks * 8u * sizeof *shift);
+    for (uint32_t j = 0; j < p; j++) {
+        int64_t total = 0;
+        for (uint32_t i = 0; i < m->n_values; i++) {
+            const int8_t entry = plan->whole_projection[(size_t)i * p + j];
+            const uint32_t column = plan->columns[i].index;
+            packed[(((size_t)(j / 8u) * n_words + column / 4u) * 8u + j % 8u) * 4u + column % 4u] = entry;
+            total += entry;
+        }
+        /* Modulo 2^32, as the sums of bytes are: their true values fit. */
+        const int64_t start = (plan->whole_shift ? plan->whole_shift[j] : 0) + plan->byte_base * total;
+        const uint32_t bits = (uint32_t)(uint64_t)start;
+        memcpy(shift + j, &bits, sizeof bits);
     }
 }
 
@@ -283,7 +342,7 @@ static void lay_out_terms(rsk_plan *plan, rsk_plan_part *p, arena *a) {
         end += n;
         ends[i] = end;
     }
-    p->fits_int16 = (uint8_t)fits;
+    p->fits_int16 = (uint8_t)(fits || (is_whole && wraps16(part)));
 }
 
 static void lay_out_dense(rsk_plan *plan, rsk_plan_part *p, arena *a) {
@@ -336,6 +395,92 @@ static void lay_out_dense(rsk_plan *plan, rsk_plan_part *p, arena *a) {
     }
 }
 
+/* What 16-bit lanes need of the terms. */
+static void lay_out_lanes(rsk_plan_part *p, arena *a) {
+    const rsk_part *part = p->part;
+    const uint64_t most = part->hash == RSK_POOL_SPARSE ? 3u : part->hash == RSK_POOL_THRESHOLD ? 1u : part->n_inputs;
+    if (part->n_inputs > RSK_WIDEST_BLOCK) return;
+    p->chunk_rows = part->n_concat > 64u ? 1u : 64u / part->n_concat;
+    uint16_t *lane_terms = take(a, p->n_used * most, 2);
+    uint32_t *order = take(a, p->n_used, 4);
+    p->lane_terms = lane_terms;
+    p->code_order = order;
+    if (!order) return;
+    const uint32_t n_terms = p->n_used ? p->term_ends[p->n_used - 1] : 0;
+    for (uint32_t i = 0; i < n_terms; i++)
+        lane_terms[i] = (uint16_t)((p->terms[i] >> 1) + (p->terms[i] & 1u ? part->n_inputs : 0));
+    const uint32_t chunk = part->flags & RSK_HAS_INDICES ? p->n_used : p->chunk_rows * part->n_concat;
+    uint32_t at = 0;
+    for (uint32_t first = 0; first < p->n_used; first += chunk) {
+        const uint32_t end = p->n_used - first < chunk ? p->n_used : first + chunk;
+        /* A counting sort without counters: passes over the few lengths there are. */
+        for (uint32_t length = 0, left = end - first; left > 0; length++)
+            for (uint32_t place = first; place < end; place++)
+                if (p->term_ends[place] - (place ? p->term_ends[place - 1] : 0) == length) {
+                    order[at++] = place;
+                    left--;
+                }
+    }
+}
+
+/* One code as a bit of columns of bytes; its kind, or RSK_N_BITS if it has too many terms. */
+static uint32_t make_bit(const rsk_plan *plan, const rsk_plan_part *p, uint32_t place, rsk_bit *bit) {
+    const uint32_t begin = place ? p->term_ends[place - 1] : 0, n = p->term_ends[place] - begin;
+    if (n == 0 || n > 3) return RSK_N_BITS;
+    uint32_t n_subtracted = 0, added = 0, last = n;
+    for (uint32_t i = 0; i < n; i++) n_subtracted += p->terms[begin + i] & 1u;
+    /* More subtracted than added: turn all signs, then the bit is that the sum stays below. */
+    const int below = 2 * n_subtracted > n;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t term = p->terms[begin + i];
+        bit->columns[(term & 1u) == (uint32_t)below ? added++ : --last] = plan->columns[term >> 1].index * RSK_LANES;
+    }
+    const int32_t threshold = below ? 1 - p->starts[place] : p->starts[place];
+    bit->place = place;
+    bit->n_columns = (uint8_t)n;
+    bit->n_subtracted = (uint8_t)(n - added);
+    bit->threshold = (int16_t)(threshold > 512 ? 512 : threshold < -512 ? -512 : threshold); /* beyond any sum */
+    if (n == 1 && threshold > 127) { /* never reached, as nothing is below -128 */
+        bit->threshold = -128;
+        return below ? RSK_BIT_ONE : RSK_BIT_ONE_BELOW;
+    }
+    if (n == 1) {
+        if (threshold < -128) bit->threshold = -128;
+        return below ? RSK_BIT_ONE_BELOW : RSK_BIT_ONE;
+    }
+    /* A saturated sum of two bytes compares like the true one as long as the threshold is within a byte. */
+    if (n == 2 && threshold >= -127 && threshold <= 127) {
+        if (bit->n_subtracted) return RSK_BIT_MINUS;
+        return below ? RSK_BIT_PLUS_BELOW : RSK_BIT_PLUS;
+    }
+    bit->is_below = (uint8_t)below;
+    return RSK_BIT_WIDE;
+}
+
+static void lay_out_bits(rsk_plan *plan, rsk_plan_part *p, arena *a) {
+    const rsk_part *part = p->part;
+    const int is_bits = part->hash >= RSK_POOL_TERNARY && !(part->flags & RSK_LEVELS) && part->n_buckets <= 16 &&
+                        part->n_numbers == 1 && part->decode == RSK_NO_DECODE && part->n_groups == 1 &&
+                        (part->counter_type == RSK_COUNTER_INT8 || part->counter_type == RSK_COUNTER_INT4);
+    if (!plan->uses_bytes || !reads_values(&plan->model, part) || !is_bits) return;
+    rsk_bit *bits = take(a, p->n_used, sizeof(rsk_bit)), *all = take(a, p->n_used, sizeof(rsk_bit));
+    uint8_t *kinds = take(a, p->n_used, 1);
+    if (!bits) return;
+    for (uint32_t place = 0; place < p->n_used; place++) {
+        memset(all + place, 0, sizeof *all);
+        const uint32_t kind = make_bit(plan, p, place, all + place);
+        if (kind == RSK_N_BITS) return;
+        kinds[place] = (uint8_t)kind;
+    }
+    uint32_t n = 0;
+    for (uint32_t kind = 0; kind < RSK_N_BITS; kind++) {
+        for (uint32_t place = 0; place < p->n_used; place++)
+            if (kinds[place] == kind) bits[n++] = all[place];
+        p->bit_ends[kind] = n;
+    }
+    p->bits = bits;
+}
+
 static void lay_out_fold(rsk_plan_part *p, arena *a) {
     const rsk_part *part = p->part;
     uint32_t *addends = take(a, part->n_rows, 4), *multipliers = take(a, (uint64_t)part->n_rows * part->n_concat, 4);
@@ -347,6 +492,24 @@ static void lay_out_fold(rsk_plan_part *p, arena *a) {
         for (uint32_t k = 0; k < part->n_concat; k++)
             multipliers[(size_t)row * part->n_concat + k] = rsk_word(part->seed, RSK_STREAM_FOLD, row, k, 0);
     }
+}
+
+/* Where a row has one code, and its bucket width is 2^8 in sums of 16 bits, there are 256 codes: look the counter up
+ * by the code itself, and leave the fold out. */
+static void lay_out_tables(rsk_plan_part *p, arena *a) {
+    const rsk_part *part = p->part;
+    if (!p->is_plain || !wraps16(part) || part->n_concat != 1 || part->width_bits != 8) return;
+    if (part->counter_type == RSK_COUNTER_INT16 || part->n_rows > RSK_MOST_TABLES) return;
+    int8_t *tables = take(a, (uint64_t)part->n_rows * 256u, 1);
+    p->byte_tables = tables;
+    if (!tables) return;
+    for (uint32_t row = 0; row < part->n_rows; row++)
+        for (uint32_t byte = 0; byte < 256; byte++) {
+            const uint32_t code = byte < 128 ? byte : byte + 0xFF00u; /* a signed byte as 16 bits */
+            const uint32_t total = p->fold_addends[row] + p->fold_multipliers[row] * code;
+            const uint32_t bucket = ((total >> 16) * part->n_buckets) >> 16;
+            tables[row * 256u + byte] = ((const int8_t *)p->counters)[(size_t)row * part->n_buckets + bucket];
+        }
 }
 
 static void lay_out_part(rsk_plan *plan, uint32_t index, arena *a) {
@@ -367,25 +530,31 @@ static void lay_out_part(rsk_plan *plan, uint32_t index, arena *a) {
     p->gain = take_gain(a, part->gain, part->n_gains, m->n_outputs);
     if (plan->is_compact) return;
     if (part->fold == RSK_UNIVERSAL) lay_out_fold(p, a);
-    if (has_terms(part)) lay_out_terms(plan, p, a);
-    else lay_out_dense(plan, p, a);
-    p->is_plain = (uint8_t)(p->fits_int16 && part->n_numbers == 1 && part->decode == RSK_NO_DECODE &&
+    if (has_terms(part)) {
+        lay_out_terms(plan, p, a);
+        if (m->precision == RSK_INT) lay_out_lanes(p, a);
+        lay_out_bits(plan, p, a);
+    } else lay_out_dense(plan, p, a);
+    p->is_plain = (uint8_t)(p->fits_int16 && part->n_inputs <= RSK_WIDEST_BLOCK && part->n_numbers == 1 && part->decode == RSK_NO_DECODE &&
                             part->n_groups == 1 && !(part->flags & RSK_INTERPOLATED));
+    lay_out_tables(p, a);
 }
 
 /* Bytes a block of `lanes` rows works in; rsk_block.inc takes them in the same order. */
 static size_t scratch_nbytes(const rsk_plan *plan, size_t lanes) {
     const rsk_model *m = &plan->model;
-    uint64_t size = ((uint64_t)m->n_values + m->n_components) * lanes * 4 + (uint64_t)m->n_features * 4;
+    uint64_t size = ((uint64_t)m->n_values + m->n_components) * lanes * 4 + /* float, or int16 and its negative */ (uint64_t)m->n_features * 4;
     uint64_t widest = 0;
     for (uint32_t i = 0; i < m->n_parts; i++) {
         const rsk_part *part = m->parts + i;
         const uint64_t width = part->n_numbers > m->n_outputs ? part->n_numbers : m->n_outputs;
         uint64_t need = (uint64_t)part->n_groups * width * lanes * 4 + part->n_groups * 4u + width * lanes * 4;
         if (part->flags & RSK_HAS_INDICES) need += (uint64_t)plan->parts[i].n_used * lanes * 4;
-        need += (uint64_t)part->n_inputs * 4;
+        need += (uint64_t)part->n_inputs * 4 + (uint64_t)plan->parts[i].n_used * 8;
+        if (lanes > 1) need += (uint64_t)(64u + part->n_concat) * lanes * 2; /* codes of a chunk */
         if (need > widest) widest = need;
     }
+    if (lanes > 1) size += (uint64_t)plan->byte_stride * lanes * 3;
     return (size_t)(size + widest + (uint64_t)m->n_outputs * lanes * 4 + 16 * 128);
 }
 
@@ -395,7 +564,9 @@ static void lay_out(rsk_plan *plan, const rsk_model *model, int compact, arena *
     plan->is_compact = (uint8_t)(compact != 0);
     plan->n_parts = model->n_parts;
     lay_out_columns(plan, a);
+    lay_out_bytes(plan, a);
     lay_out_projection(plan, a);
+    lay_out_packed(plan, a);
     for (uint32_t i = 0; i < model->n_parts; i++) lay_out_part(plan, i, a);
     plan->row_scratch = scratch_nbytes(plan, 1);
     const int is_wide = model->n_values > RSK_WIDEST_BLOCK || model->n_components > RSK_WIDEST_BLOCK;

@@ -13,6 +13,7 @@ extern "C" {
 #endif
 
 enum { RSK_LANES = 64 };           /* queries in a block */
+enum { RSK_MOST_TABLES = 2048 };   /* rows with a table of 256 counters each: half a megabyte */
 enum { RSK_WIDEST_BLOCK = 16384 }; /* values or coordinates; wider models are run row by row */
 
 typedef struct rsk_column {
@@ -21,6 +22,18 @@ typedef struct rsk_column {
     uint32_t value; /* its first value */
     float center, scale;
 } rsk_column;
+
+/* A bit of at most three columns of bytes: the sum of those added less those subtracted, against a threshold. */
+typedef struct rsk_bit {
+    uint32_t columns[3]; /* where they begin: 64 bytes each */
+    uint32_t place;      /* of the code among the used ones */
+    int16_t threshold;
+    uint8_t n_columns, n_subtracted; /* the last ones are subtracted */
+    uint8_t is_below;                /* WIDE ones: the bit is that the sum stays below */
+} rsk_bit;
+
+/* Kinds of bits, in the order in which a plan keeps them: sum >= threshold, or below it. WIDE ones take 16 bits. */
+enum { RSK_BIT_ONE = 0, RSK_BIT_ONE_BELOW, RSK_BIT_PLUS, RSK_BIT_PLUS_BELOW, RSK_BIT_MINUS, RSK_BIT_WIDE, RSK_N_BITS };
 
 typedef struct rsk_plan_part {
     const rsk_part *part;
@@ -33,6 +46,12 @@ typedef struct rsk_plan_part {
     const uint32_t *code_ids;   /* (n_used) codes of the pool; NULL: all in order */
     const uint32_t *term_ends;  /* (n_used) NULL: directions are drawn when needed */
     const uint32_t *terms;
+    /* For 16-bit lanes: */
+    const uint16_t *lane_terms; /* coordinates, or n_inputs more for their negatives */
+    const uint32_t *code_order; /* (n_used) the codes of chunk_rows rows at a time, by number of terms: loops of equal
+                                   length one after the other are foreseen by the processor */
+    uint32_t chunk_rows;
+    const int8_t *byte_tables;  /* (n_rows, 256) the counter of every code of one byte; NULL: fold codes into buckets */
     const int32_t *starts;      /* (n_used) whole start of a level or bias of a bit */
     const float *float_starts;  /* the same in the float32 precision */
     const uint8_t *shifts;      /* (n_used) of normalised pools, NULL: 0 */
@@ -45,6 +64,8 @@ typedef struct rsk_plan_part {
     const uint32_t *fold_addends;     /* (n_rows) */
     const uint32_t *fold_multipliers; /* (n_rows, n_concat) */
     const void *counters;             /* (n_rows, n_buckets, n_numbers) float, int16_t or int8_t */
+    const rsk_bit *bits; /* (n_used) sorted by kind; NULL: not a part of bits over columns of bytes */
+    uint32_t bit_ends[RSK_N_BITS];
     const void *decode;               /* float or int8_t */
     const float *gain;                /* (n_outputs) */
 } rsk_plan_part;
@@ -53,7 +74,14 @@ struct rsk_plan {
     rsk_model model;
     uint8_t level;   /* instruction set, RSK_SCALAR ... */
     uint8_t is_compact; /* directions are drawn from the seed when needed */
-    uint8_t reads_in_place; /* all columns in order, no categories: value i is column i */
+    uint8_t uses_bytes;     /* values fit bytes and no column is categorical: rows are read as bytes */
+    uint8_t all_boolean;
+    int16_t byte_base;      /* a byte is a value less this: 0, or -128 so that it is not negative */
+    uint32_t byte_stride;   /* bytes of a row: n_features rounded up to 64 */
+    const float *centers, *scales;         /* (byte_stride) of all columns */
+    const uint16_t *boolean_masks;         /* (byte_stride / 16) which columns are boolean */
+    const int32_t *packed_projection;      /* blocks of 8 components: (n_features / 4, 8) words of 4 entries */
+    const int32_t *packed_shift;           /* (n_components rounded up to 8) with the bytes' base taken out */
     const rsk_column *columns; /* (n_columns) */
     const float *projection;   /* (n_values, n_components) */
     const int8_t *whole_projection;
@@ -76,6 +104,10 @@ uint32_t rsk_terms_draw(const rsk_model *model, const rsk_part *part, uint32_t c
 int32_t rsk_start_draw(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms, uint32_t n);
 float rsk_float_start_draw(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms,
                            uint32_t n);
+/* Sums that are hashed count modulo 2^16. */
+static inline int wraps16(const rsk_part *part) {
+    return part->hash == RSK_L2 && part->fold == RSK_UNIVERSAL && part->directions == 0;
+}
 /* By how many bits a normalised pool moves a sum of n terms. */
 uint32_t rsk_term_shift(const rsk_part *part, uint32_t n);
 

@@ -156,8 +156,10 @@ static void start_minhash(file *f) {
         put(drawn + i + 8, rsk_word(0, RSK_STREAM_FOLD, 0, 0, 0), 4);
     }
     start(f, 2, 0, crc32(drawn, 24));
-    put(sums + 4, 0x3FE00000u, 4); /* step 0.5 */
-    sums[16] = 2;                  /* counter 1.0 */
+    put(sums + 4, 0x3FE00000u, 4);  /* step 0.5 */
+    sums[16] = 2;                   /* counter 1.0 */
+    put(sums + 44, 0x3FF00000u, 4); /* scale and bias 1.0, not debiased: gain and offset 1.0 */
+    put(sums + 52, 0x3FF00000u, 4);
     memcpy(section_bytes(f, 20), one, 4);
     add_section(f, 66, sums, sizeof sums);
 }
@@ -301,6 +303,9 @@ static void test_contents(file *f) {
     start_minhash(f);
     section_bytes(f, 66)[0] = 1;
     expect(open_file(f), RSK_SUMS, "a step that is no power of two");
+    start_minhash(f);
+    section_bytes(f, 66)[8] = 1; /* debias: the gain would be 2 */
+    expect(open_file(f), RSK_SUMS, "another gain than the sums give");
 }
 
 static void test_labels(file *f) {

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .teachers import Case
+from .teachers import N_QUERIES, Case
 from .timing import Contestant
 
-KINDS = {"batch": "all rows in one call", "row_python": "one row, from Python", "row_c": "one row, from C"}
+KINDS = {"batch": "many rows a call", "row_python": "one row, from Python", "row_c": "one row, from C"}
 ROWS_IN_PYTHON = 64  # different rows answered by one timed call: the loop around them costs some 10 ns a row
 
 Predict = Callable[[np.ndarray], np.ndarray]
@@ -24,7 +24,7 @@ class Engine:
     Parameters
     ----------
     name : unique within a dataset
-    predict : (n, d) C-contiguous float32 -> (n,) outputs in one call; a positive output says class 1
+    predict : (n, d) C-contiguous float32 -> (n,) outputs, by the fastest way for many rows; a positive one says class 1
     row : the call a Python program makes for one row (1, d), or None
     rows_in_c : as ``predict``, but each row by a C call of its own (see ``compiled.call_rows``), or None
     nbytes : size of the model, or None where it says nothing
@@ -52,9 +52,9 @@ class Peer(Contestant):
     nbytes: int | None
 
 
-def peers_of(engine: Engine, case: Case, n_queries: int) -> list[Peer]:
-    """The peers of one engine, one for each kind of call it offers, asked the first ``n_queries`` test rows."""
-    X = np.ascontiguousarray(case.X_test[:n_queries])
+def peers_of(engine: Engine, case: Case, n_queries: int = N_QUERIES) -> list[Peer]:
+    """The peers of one engine, one for each kind of call it offers, asked ``n_queries`` rows."""
+    X = case.queries(n_queries)
     metric = case.score(engine.predict(case.X_test), case.y_test) if engine.is_model else None
 
     def peer(kind: str, call: Callable[[], object], n: int) -> Peer:

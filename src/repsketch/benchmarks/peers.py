@@ -10,7 +10,7 @@ from functools import partial
 from ..progress import track
 from . import networks, trees
 from .engine import Engine, Peer, peers_of
-from .teachers import Case
+from .teachers import N_QUERIES, Case
 
 Builder = Callable[[Case], list[Engine]]
 
@@ -25,13 +25,13 @@ BUILDERS: dict[str, Builder] = {
 
 
 def build_peers(
-    case: Case, n_queries: int = 2048, builders: Mapping[str, Builder] | None = None, *, progress: bool = True
+    case: Case, n_queries: int = N_QUERIES, builders: Mapping[str, Builder] | None = None, *, progress: bool = True
 ) -> tuple[list[Peer], dict[str, str]]:
     """All peers of ``case``, and for what had to be left out the reason.
 
     Parameters
     ----------
-    n_queries : test rows that a batch holds
+    n_queries : rows that a batch holds
     builders : name -> function that makes engines of a case; by default all there are
     """
     left_out: dict[str, str] = {}

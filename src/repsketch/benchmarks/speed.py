@@ -13,7 +13,7 @@ from .engine import KINDS, Peer, peers_of
 from .layers import layers_of
 from .networks import one_torch_thread
 from .peers import Builder, build_peers
-from .teachers import Case, load_case
+from .teachers import N_QUERIES, Case, load_case
 from .timing import measure
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def bench_speed(
     *,
     cache: str | os.PathLike,
     ours: Mapping[str, Builder] | None = None,
-    n_queries: int = 2048,
+    n_queries: int = N_QUERIES,
     n_rounds: int = 15,
     seed: int = 0,
     progress: bool = True,
@@ -37,7 +37,7 @@ def bench_speed(
     names : datasets, all six by default
     cache : folder for trained teachers
     ours : name -> function that makes engines of a case; an error there ends the run
-    n_queries : test rows that a batch holds
+    n_queries : rows that a batch holds
     """
     chosen = list(PAPER_SIZES if names is None else names)
     datasets = {}
@@ -51,7 +51,7 @@ def bench_case(
     case: Case,
     ours: Mapping[str, Builder] | None = None,
     *,
-    n_queries: int = 2048,
+    n_queries: int = N_QUERIES,
     n_rounds: int = 15,
     progress: bool = True,
 ) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def bench_case(
         "task": case.task,
         "metric": "accuracy" if case.task == "classification" else "MAE",
         "widths": [layers[0][0].shape[1], *(len(bias) for _, bias in layers)],
-        "n_queries": min(n_queries, len(case.X_test)),
+        "n_queries": len(case.queries(n_queries)),
         "contestants": [
             {
                 "engine": peer.engine,

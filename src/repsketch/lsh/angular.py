@@ -42,7 +42,9 @@ class Angular(Family):
         directions = functions.parameters["directions"][row]
         return np.stack([sum_along_direction(scaled, a, np.float32(0.0)) >= 0 for a in directions]).astype(np.int32)
 
-    def integer_codes(self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int) -> np.ndarray:
+    def integer_codes(
+        self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int, wraps: bool
+    ) -> np.ndarray:
         """Code = 1 where sum_j a_j z_j >= 0, else 0, for whole z and a; the width has no meaning here."""
         directions, _ = whole_directions(functions.parameters["directions"][row])
         return (whole_sums(directions, z) >= 0).astype(np.int32)

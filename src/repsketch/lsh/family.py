@@ -143,8 +143,13 @@ class Family(ABC):
         """Codes (K, n) of one row for points given as float32 ``scaled`` (p, n), already times ``unit_scale``."""
 
     @abstractmethod
-    def integer_codes(self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int) -> np.ndarray:
-        """Codes (K, n) of one row in the int precision: whole ``z`` (p, n), bucket width 2**``width_bits``."""
+    def integer_codes(
+        self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int, wraps: bool
+    ) -> np.ndarray:
+        """Codes (K, n) of one row in the int precision: whole ``z`` (p, n), bucket width 2**``width_bits``.
+
+        ``wraps``: the codes will be hashed, so sums of ternary directions may be kept modulo 2**16.
+        """
 
     @abstractmethod
     def _kernel(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -61,7 +61,9 @@ class L1(Family):
             codes.append(mix(cells, drawn["addends"][k], drawn["multipliers"][k]).astype(np.int32))
         return np.stack(codes)
 
-    def integer_codes(self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int) -> np.ndarray:
+    def integer_codes(
+        self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int, wraps: bool
+    ) -> np.ndarray:
         """The same with cell = (z_j * q_j + b_j) >> (width_bits + 8), q_j being 256 / pitch_j rounded."""
         drawn = {key: array[row] for key, array in functions.parameters.items()}
         bits = width_bits + _PITCH_BITS

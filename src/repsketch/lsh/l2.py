@@ -60,12 +60,17 @@ class L2(Family):
         sums = [sum_along_direction(scaled, *pair) for pair in zip(directions, offsets, strict=True)]
         return floor_code(np.stack(sums))
 
-    def integer_codes(self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int) -> np.ndarray:
+    def integer_codes(
+        self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int, wraps: bool
+    ) -> np.ndarray:
         """Code = (b + sum_j a_j z_j) >> width_bits with whole z, a and b."""
         directions, extra_bits = whole_directions(functions.parameters["directions"][row])
         bits = width_bits + extra_bits
         offsets = whole_offsets(functions.parameters["offsets"][row], bits)
-        return clamp_code(whole_sums(directions, z, offsets) >> bits)
+        sums = whole_sums(directions, z, offsets)
+        if wraps and extra_bits == 0:
+            sums = ((sums + 32_768) & 0xFFFF) - 32_768
+        return clamp_code(sums >> bits)
 
     def _kernel(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         if self.directions == "gaussian":

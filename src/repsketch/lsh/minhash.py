@@ -42,7 +42,9 @@ class MinHash(Family):
             codes.append((smallest & np.uint32(0xFFFF)).astype(np.int32))
         return np.stack(codes)
 
-    def integer_codes(self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int) -> np.ndarray:
+    def integer_codes(
+        self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int, wraps: bool
+    ) -> np.ndarray:
         """The same as in float32: only which coordinates are 0 matters."""
         return self.row_codes(z, functions, row)
 

@@ -88,7 +88,8 @@ class RowHashes:
         if self.width_bits is None:
             codes = self.family.row_codes(scaled, self.functions, row)
         else:
-            codes = self.family.integer_codes(scaled, self.functions, row, self.width_bits)
+            wraps = self.fold == "universal"
+            codes = self.family.integer_codes(scaled, self.functions, row, self.width_bits, wraps)
         if self.fold == "universal":
             addends, multipliers = self._multipliers
             return fold_universal(codes, addends[row], multipliers[row], self.n_buckets)

@@ -30,6 +30,7 @@ COUNTER_TYPES = ("int16", "int8", "int4")
 PROJECTION_TYPES = ("int8", "ternary")
 _SAMPLE_ROWS = 4_096
 _WANTED_WIDTH_BITS = 6  # a bucket width in 64 steps moves about one code in a hundred
+_MOST_WIDTH_BITS = 8
 _INT16 = 32_767
 
 
@@ -116,12 +117,15 @@ def _resolution(hashes: RowHashes, z: np.ndarray) -> tuple[int, float, int]:
     if hashes.family.name in ("angular", "minhash"):
         limit = min(LARGEST_VALUE, most, max(_INT16 // max(terms, 1), 255))
         return 0, limit / largest, limit
-    # int16 sums are twice as fast as int32: as fine as they allow, unless that is too coarse.
-    for room in (_INT16, LARGEST_INT // 2):
-        bits = int(np.floor(np.log2(room / (terms * largest + 1.0)))) if room > terms * largest + 1.0 else -1
-        bits = min(bits, 8, int(np.floor(np.log2(LARGEST_VALUE / largest))))
-        if bits >= _WANTED_WIDTH_BITS:
-            break
+    most_bits = min(_MOST_WIDTH_BITS, int(np.floor(np.log2(LARGEST_VALUE / largest))))
+    if hashes.fold == "universal" and hashes.family.name == "l2" and terms < 512:
+        bits = most_bits  # sums count modulo 2**16: any size will do
+    else:
+        # int16 sums are twice as fast as int32: as fine as they allow, unless that is too coarse.
+        for room in (_INT16, LARGEST_INT // 2):
+            bits = min(most_bits, int(np.floor(np.log2(room / (terms * largest + 1.0)))))
+            if bits >= _WANTED_WIDTH_BITS:
+                break
     bits = max(bits, 0)
     limit = int(min(LARGEST_VALUE, most, np.ceil(largest * 2.0**bits)))
     return bits, 2.0**bits, limit

@@ -40,7 +40,9 @@ class TestNetworks:
         (engine,) = networks.onnx_float32(case)
         expected = teacher_outputs(case, case.X_test)
         np.testing.assert_allclose(engine.predict(case.X_test), expected, rtol=1e-4, atol=1e-4)
-        np.testing.assert_allclose(engine.row(case.X_test[:1])[0], [[expected[0]]], rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(engine.row(case.X_test[:1]), [[expected[0]]], rtol=1e-4, atol=1e-4)
+        many = np.concatenate([case.X_test] * 8)[: 2 * networks.BLOCK_ROWS + 3]
+        np.testing.assert_allclose(engine.predict(many), teacher_outputs(case, many), rtol=1e-4, atol=1e-4)
         assert engine.nbytes > 4 * sum(layer.weight.numel() for layer in case.teacher[::2])
 
     def test_int8_is_really_int8(self, case):
@@ -50,8 +52,15 @@ class TestNetworks:
         expected = teacher_outputs(case, case.X_test)
         error = engine.predict(case.X_test) - expected
         assert 0.0 < error.std() < 0.05 * expected.std()
-        assert {node.op_type for node in networks.onnx_graph(case.teacher).graph.node} == {"Gemm", "Relu"}
-        assert onnx.checker.check_model(networks.onnx_graph(case.teacher), full_check=True) is None
+        nodes = [node.op_type for node in onnx.load_from_string(networks.int8_model(case.teacher)).graph.node]
+        assert nodes.count("MatMulInteger") == nodes.count("DynamicQuantizeLinear") == 3
+        assert not {"Gemm", "MatMul"} & set(nodes)
+
+    def test_the_graph_is_sound(self, case):
+        onnx = pytest.importorskip("onnx")
+        graph = networks.onnx_graph(case.teacher)
+        onnx.checker.check_model(graph, full_check=True)
+        assert [node.op_type for node in graph.graph.node] == ["Gemm", "Relu", "Gemm", "Relu", "Gemm"]
 
     def test_the_empty_graph_has_no_quality(self, case):
         pytest.importorskip("onnx")
@@ -70,11 +79,18 @@ class TestNetworks:
             networks.onnx_graph(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1)))
 
     def test_threads_are_as_before(self):
-        before = torch.get_num_threads()
-        with pytest.raises(KeyError), networks.one_torch_thread():
-            assert torch.get_num_threads() == 1
+        def fail():
+            seen.append(torch.get_num_threads())
             raise KeyError
-        assert torch.get_num_threads() == before
+
+        seen, before = [], torch.get_num_threads()
+        torch.set_num_threads(3)
+        try:
+            with pytest.raises(KeyError), networks.one_torch_thread():
+                fail()
+            assert (seen, torch.get_num_threads()) == ([1], 3)
+        finally:
+            torch.set_num_threads(before)
 
 
 class TestTrees:
@@ -187,6 +203,23 @@ def zeros(X):
 
 def broken_c(case):
     return [compiled_engine("C", {"model.c": ""}, "")]
+
+
+def test_every_kind_of_call_answers_as_many_rows_as_it_says(case):
+    seen = {"batch": [], "row_python": [], "row_c": []}
+
+    def note(kind):
+        return lambda X: seen[kind].append(X.copy()) or zeros(X)
+
+    engine = Engine("counted", note("batch"), row=note("row_python"), rows_in_c=note("row_c"))
+    peers = peers_of(engine, case, n_queries=20)
+    for kind in seen:
+        seen[kind].clear()  # the batch has scored the test rows
+    for peer in peers:
+        peer.call()
+        assert sum(map(len, seen[peer.kind])) == peer.n_queries == 20
+        np.testing.assert_array_equal(np.concatenate(seen[peer.kind]), case.X_test[:20])
+    assert {len(X) for X in seen["row_python"]} == {1}
 
 
 class TestBench:

@@ -21,7 +21,10 @@ def test_without_data_the_case_is_synthetic_and_the_teacher_kept(tmp_path, monke
     assert [weight.shape for weight, _ in layers_of(case.teacher)] == [(256, 8), (128, 256), (1, 128)]
     assert (len(case.X_train), len(case.X_valid), len(case.X_test)) == (320, 80, 100)
     assert case.X_train.dtype == np.float32
-    assert case.X_train.flags.c_contiguous
+    assert case.queries(150).flags.c_contiguous
+    np.testing.assert_array_equal(case.queries(60), case.X_test[:60])
+    np.testing.assert_array_equal(case.queries(150)[100:], case.X_valid[:50])
+    assert len(case.queries(10**6)) == 500
     monkeypatch.setattr(teachers, "train_mlp", None)
     again = teachers.load_case("abalone", tmp_path / "cache", progress=False)
     for (weight, bias), (kept_weight, kept_bias) in zip(layers_of(case.teacher), layers_of(again.teacher), strict=True):

@@ -59,11 +59,11 @@ def test_a_machine_that_slows_down_hardly_moves_the_ratio():
 @pytest.mark.parametrize("ns", [1, 7, 1000, 5e6])
 def test_one_timing_lasts_long_enough(ns):
     machine = Machine()
-    timed(machine, [machine.contestant("a", ns)], n_rounds=1, least_seconds=1e-3)
+    timed(machine, [machine.contestant("a", ns)], n_rounds=1, least_seconds=1e-4)
     before = len(machine.calls)
-    timed(machine, [machine.contestant("a", ns)], n_rounds=2, least_seconds=1e-3)
+    timed(machine, [machine.contestant("a", ns)], n_rounds=2, least_seconds=1e-4)
     in_a_round = (len(machine.calls) - before) - before
-    assert 1e6 <= in_a_round * ns < max(1.3e6, 1.1 * ns)
+    assert 1e5 <= in_a_round * ns < max(1.3e5, 1.1 * ns)
 
 
 def test_every_contestant_runs_in_every_round_in_changing_order():
