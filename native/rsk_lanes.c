@@ -18,10 +18,10 @@
 #undef NAME
 
 #if defined(__AVX512VBMI__)
-#include "rsk_avx512.inc"
-#include "rsk_int16.inc"
 #define HAS_INT16
 #define HAS_BYTES
+#include "rsk_avx512.inc"
+#include "rsk_int16.inc"
 #elif defined(__AVX2__)
 #include "rsk_avx2.inc"
 #include "rsk_int16.inc"
@@ -50,7 +50,7 @@ static void fast_accumulate(const rsk_plan *plan, const rsk_plan_part *p, int16_
         return;
     }
     if (p->byte_tables && !buckets) {
-        tables_accumulate(p, z, accumulators);
+        tables_accumulate(p, z, work, accumulators);
         return;
     }
 #endif

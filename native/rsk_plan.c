@@ -401,26 +401,55 @@ static void lay_out_lanes(rsk_plan_part *p, arena *a) {
     const uint64_t most = part->hash == RSK_POOL_SPARSE ? 3u : part->hash == RSK_POOL_THRESHOLD ? 1u : part->n_inputs;
     if (part->n_inputs > RSK_WIDEST_BLOCK) return;
     p->chunk_rows = part->n_concat > 64u ? 1u : 64u / part->n_concat;
-    uint16_t *lane_terms = take(a, p->n_used * most, 2);
-    uint32_t *order = take(a, p->n_used, 4);
-    p->lane_terms = lane_terms;
-    p->code_order = order;
-    if (!order) return;
-    const uint32_t n_terms = p->n_used ? p->term_ends[p->n_used - 1] : 0;
-    for (uint32_t i = 0; i < n_terms; i++)
-        lane_terms[i] = (uint16_t)((p->terms[i] >> 1) + (p->terms[i] & 1u ? part->n_inputs : 0));
+    uint32_t *terms = take(a, p->n_used * most, 4);
+    rsk_lane_code *codes = take(a, p->n_used, sizeof(rsk_lane_code));
+    p->lane_terms = terms;
+    p->lane_codes = codes;
+    if (!codes) return;
     const uint32_t chunk = part->flags & RSK_HAS_INDICES ? p->n_used : p->chunk_rows * part->n_concat;
-    uint32_t at = 0;
     for (uint32_t first = 0; first < p->n_used; first += chunk) {
         const uint32_t end = p->n_used - first < chunk ? p->n_used : first + chunk;
         /* A counting sort without counters: passes over the few lengths there are. */
         for (uint32_t length = 0, left = end - first; left > 0; length++)
-            for (uint32_t place = first; place < end; place++)
-                if (p->term_ends[place] - (place ? p->term_ends[place - 1] : 0) == length) {
-                    order[at++] = place;
-                    left--;
-                }
+            for (uint32_t place = first; place < end; place++) {
+                const uint32_t begin = place ? p->term_ends[place - 1] : 0;
+                if (p->term_ends[place] - begin != length) continue;
+                codes->place = place;
+                codes->n_terms = (uint16_t)length;
+                codes++->start = (int16_t)p->starts[place];
+                for (uint32_t i = begin; i < p->term_ends[place]; i++)
+                    *terms++ = ((p->terms[i] >> 1) + (p->terms[i] & 1u ? part->n_inputs : 0)) * RSK_LANES;
+                left--;
+            }
     }
+}
+
+/* The paper's codes over few coordinates: all sums of three neighbouring coordinates are made once a block, and a code
+ * adds one of each three. */
+static void lay_out_triples(const rsk_plan *plan, rsk_plan_part *p, arena *a) {
+    const rsk_part *part = p->part;
+    const uint32_t n = (part->n_inputs + 2u) / 3u;
+    if (plan->model.precision != RSK_INT || !wraps16(part) || n > RSK_MOST_TRIPLES || part->n_concat > 4) return;
+    uint16_t *triples = take(a, (uint64_t)p->n_used * n, 2);
+    p->triples = triples;
+    p->n_triples = n;
+    if (!triples) return;
+    static const uint16_t powers[3] = {1, 3, 9};
+    for (uint32_t place = 0; place < p->n_used; place++) {
+        uint16_t *triple = triples + (size_t)place * n;
+        for (uint32_t i = 0; i < n; i++) triple[i] = (uint16_t)(27u * i + 13u); /* three zeros */
+        for (uint32_t i = place ? p->term_ends[place - 1] : 0; i < p->term_ends[place]; i++) {
+            const uint32_t j = p->terms[i] >> 1;
+            if (p->terms[i] & 1u) triple[j / 3u] = (uint16_t)(triple[j / 3u] - powers[j % 3u]);
+            else triple[j / 3u] = (uint16_t)(triple[j / 3u] + powers[j % 3u]);
+        }
+        for (uint32_t i = 0; i < n; i++) triple[i] = (uint16_t)(triple[i] * RSK_LANES); /* where it begins */
+    }
+}
+
+/* One number a bucket, all rows in one sum, nothing decoded or interpolated. */
+static int has_single_counters(const rsk_part *part) {
+    return part->n_numbers == 1 && part->decode == RSK_NO_DECODE && part->n_groups == 1 && !(part->flags & RSK_INTERPOLATED);
 }
 
 /* One code as a bit of columns of bytes; its kind, or RSK_N_BITS if it has too many terms. */
@@ -460,7 +489,7 @@ static uint32_t make_bit(const rsk_plan *plan, const rsk_plan_part *p, uint32_t 
 static void lay_out_bits(rsk_plan *plan, rsk_plan_part *p, arena *a) {
     const rsk_part *part = p->part;
     const int is_bits = part->hash >= RSK_POOL_TERNARY && !(part->flags & RSK_LEVELS) && part->n_buckets <= 16 &&
-                        part->n_numbers == 1 && part->decode == RSK_NO_DECODE && part->n_groups == 1 &&
+                        has_single_counters(part) &&
                         (part->counter_type == RSK_COUNTER_INT8 || part->counter_type == RSK_COUNTER_INT4);
     if (!plan->uses_bytes || !reads_values(&plan->model, part) || !is_bits) return;
     rsk_bit *bits = take(a, p->n_used, sizeof(rsk_bit)), *all = take(a, p->n_used, sizeof(rsk_bit));
@@ -496,9 +525,11 @@ static void lay_out_fold(rsk_plan_part *p, arena *a) {
 
 /* Where a row has one code, and its bucket width is 2^8 in sums of 16 bits, there are 256 codes: look the counter up
  * by the code itself, and leave the fold out. */
-static void lay_out_tables(rsk_plan_part *p, arena *a) {
+static void lay_out_tables(const rsk_plan *plan, rsk_plan_part *p, arena *a) {
     const rsk_part *part = p->part;
-    if (!p->is_plain || !wraps16(part) || part->n_concat != 1 || part->width_bits != 8) return;
+    /* Counting asks the same questions as filling: nothing here may depend on what has been drawn. */
+    if (plan->model.precision != RSK_INT || !wraps16(part) || !has_single_counters(part)) return;
+    if (part->n_concat != 1 || part->width_bits != 8 || part->n_inputs > RSK_WIDEST_BLOCK) return;
     if (part->counter_type == RSK_COUNTER_INT16 || part->n_rows > RSK_MOST_TABLES) return;
     int8_t *tables = take(a, (uint64_t)part->n_rows * 256u, 1);
     p->byte_tables = tables;
@@ -533,11 +564,11 @@ static void lay_out_part(rsk_plan *plan, uint32_t index, arena *a) {
     if (has_terms(part)) {
         lay_out_terms(plan, p, a);
         if (m->precision == RSK_INT) lay_out_lanes(p, a);
+        lay_out_triples(plan, p, a);
         lay_out_bits(plan, p, a);
     } else lay_out_dense(plan, p, a);
-    p->is_plain = (uint8_t)(p->fits_int16 && part->n_inputs <= RSK_WIDEST_BLOCK && part->n_numbers == 1 && part->decode == RSK_NO_DECODE &&
-                            part->n_groups == 1 && !(part->flags & RSK_INTERPOLATED));
-    lay_out_tables(p, a);
+    p->is_plain = (uint8_t)(p->fits_int16 && part->n_inputs <= RSK_WIDEST_BLOCK && has_single_counters(part));
+    lay_out_tables(plan, p, a);
 }
 
 /* Bytes a block of `lanes` rows works in; rsk_block.inc takes them in the same order. */
@@ -552,6 +583,7 @@ static size_t scratch_nbytes(const rsk_plan *plan, size_t lanes) {
         if (part->flags & RSK_HAS_INDICES) need += (uint64_t)plan->parts[i].n_used * lanes * 4;
         need += (uint64_t)part->n_inputs * 4 + (uint64_t)plan->parts[i].n_used * 8;
         if (lanes > 1) need += (uint64_t)(64u + part->n_concat) * lanes * 2; /* codes of a chunk */
+        if (lanes > 1) need += (uint64_t)27u * RSK_MOST_TRIPLES * lanes * 2;
         if (need > widest) widest = need;
     }
     if (lanes > 1) size += (uint64_t)plan->byte_stride * lanes * 3;

@@ -13,6 +13,7 @@ extern "C" {
 #endif
 
 enum { RSK_LANES = 64 };           /* queries in a block */
+enum { RSK_MOST_TRIPLES = 6 };     /* of coordinates: 162 sums, 20 KiB, which the nearest cache holds */
 enum { RSK_MOST_TABLES = 2048 };   /* rows with a table of 256 counters each: half a megabyte */
 enum { RSK_WIDEST_BLOCK = 16384 }; /* values or coordinates; wider models are run row by row */
 
@@ -35,6 +36,13 @@ typedef struct rsk_bit {
 /* Kinds of bits, in the order in which a plan keeps them: sum >= threshold, or below it. WIDE ones take 16 bits. */
 enum { RSK_BIT_ONE = 0, RSK_BIT_ONE_BELOW, RSK_BIT_PLUS, RSK_BIT_PLUS_BELOW, RSK_BIT_MINUS, RSK_BIT_WIDE, RSK_N_BITS };
 
+/* A code for 16-bit lanes. */
+typedef struct rsk_lane_code {
+    uint32_t place; /* among the used ones */
+    uint16_t n_terms;
+    int16_t start;
+} rsk_lane_code;
+
 typedef struct rsk_plan_part {
     const rsk_part *part;
     uint32_t width_bits; /* of a level or bucket; 6 or 8 more for Gaussian directions and L1 */
@@ -47,10 +55,12 @@ typedef struct rsk_plan_part {
     const uint32_t *term_ends;  /* (n_used) NULL: directions are drawn when needed */
     const uint32_t *terms;
     /* For 16-bit lanes: */
-    const uint16_t *lane_terms; /* coordinates, or n_inputs more for their negatives */
-    const uint32_t *code_order; /* (n_used) the codes of chunk_rows rows at a time, by number of terms: loops of equal
-                                   length one after the other are foreseen by the processor */
+    const uint32_t *lane_terms; /* where coordinates, or behind them their negatives, begin; code after code in order */
+    const rsk_lane_code *lane_codes; /* (n_used) those of chunk_rows rows at a time, by number of terms: loops of equal
+                                        length one after the other are foreseen by the processor */
     uint32_t chunk_rows;
+    const uint16_t *triples;    /* (n_used, n_triples) which of the 27 sums of three coordinates; NULL: too many */
+    uint32_t n_triples;
     const int8_t *byte_tables;  /* (n_rows, 256) the counter of every code of one byte; NULL: fold codes into buckets */
     const int32_t *starts;      /* (n_used) whole start of a level or bias of a bit */
     const float *float_starts;  /* the same in the float32 precision */
