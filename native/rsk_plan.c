@@ -523,6 +523,16 @@ static void lay_out_fold(rsk_plan_part *p, arena *a) {
     }
 }
 
+static void lay_out_raised(const rsk_plan *plan, rsk_plan_part *p, arena *a) {
+    const rsk_part *part = p->part;
+    if (plan->model.precision != RSK_INT || part->counter_type == RSK_COUNTER_INT16 || !has_single_counters(part)) return;
+    const uint64_t n = (uint64_t)part->n_rows * part->n_buckets;
+    uint8_t *raised = take(a, n, 1);
+    p->raised_counters = raised;
+    if (raised)
+        for (uint64_t i = 0; i < n; i++) raised[i] = (uint8_t)(((const int8_t *)p->counters)[i] + 128);
+}
+
 /* Where a row has one code, and its bucket width is 2^8 in sums of 16 bits, there are 256 codes: look the counter up
  * by the code itself, and leave the fold out. */
 static void lay_out_tables(const rsk_plan *plan, rsk_plan_part *p, arena *a) {
@@ -531,7 +541,7 @@ static void lay_out_tables(const rsk_plan *plan, rsk_plan_part *p, arena *a) {
     if (plan->model.precision != RSK_INT || !wraps16(part) || !has_single_counters(part)) return;
     if (part->n_concat != 1 || part->width_bits != 8 || part->n_inputs > RSK_WIDEST_BLOCK) return;
     if (part->counter_type == RSK_COUNTER_INT16 || part->n_rows > RSK_MOST_TABLES) return;
-    int8_t *tables = take(a, (uint64_t)part->n_rows * 256u, 1);
+    uint8_t *tables = take(a, (uint64_t)part->n_rows * 256u, 1);
     p->byte_tables = tables;
     if (!tables) return;
     for (uint32_t row = 0; row < part->n_rows; row++)
@@ -539,7 +549,7 @@ static void lay_out_tables(const rsk_plan *plan, rsk_plan_part *p, arena *a) {
             const uint32_t code = byte < 128 ? byte : byte + 0xFF00u; /* a signed byte as 16 bits */
             const uint32_t total = p->fold_addends[row] + p->fold_multipliers[row] * code;
             const uint32_t bucket = ((total >> 16) * part->n_buckets) >> 16;
-            tables[row * 256u + byte] = ((const int8_t *)p->counters)[(size_t)row * part->n_buckets + bucket];
+            tables[row * 256u + byte] = p->raised_counters[(size_t)row * part->n_buckets + bucket];
         }
 }
 
@@ -568,6 +578,7 @@ static void lay_out_part(rsk_plan *plan, uint32_t index, arena *a) {
         lay_out_bits(plan, p, a);
     } else lay_out_dense(plan, p, a);
     p->is_plain = (uint8_t)(p->fits_int16 && part->n_inputs <= RSK_WIDEST_BLOCK && has_single_counters(part));
+    lay_out_raised(plan, p, a);
     lay_out_tables(plan, p, a);
 }
 

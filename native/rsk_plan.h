@@ -61,7 +61,8 @@ typedef struct rsk_plan_part {
     uint32_t chunk_rows;
     const uint16_t *triples;    /* (n_used, n_triples) which of the 27 sums of three coordinates; NULL: too many */
     uint32_t n_triples;
-    const int8_t *byte_tables;  /* (n_rows, 256) the counter of every code of one byte; NULL: fold codes into buckets */
+    const uint8_t *raised_counters; /* int8 and int4 counters + 128: without signs they are cheaper to add up */
+    const uint8_t *byte_tables; /* (n_rows, 256) such a counter for every code of one byte; NULL: fold codes into buckets */
     const int32_t *starts;      /* (n_used) whole start of a level or bias of a bit */
     const float *float_starts;  /* the same in the float32 precision */
     const uint8_t *shifts;      /* (n_used) of normalised pools, NULL: 0 */

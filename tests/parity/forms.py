@@ -208,7 +208,9 @@ def random_inputs(form: Form, n: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     shape = (n, form.n_features)
     X = rng.normal(0, rng.choice([0.1, 1, 30], (n, 1)), shape)
-    special = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1e-42, -1e-45, 1e-30, 3e38, -3e38, 1e19, 2.0**64, 127.5, 2.0, 3.0])
+    special = np.array(
+        [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1e-42, -1e-45, 1e-30, 3e38, -3e38, 1e19, 2.0**64, 127.5, 2.0, 3.0]
+    )
     X = np.where(rng.random(shape) < 0.2, rng.choice(special, shape), X)
     X = np.where(rng.random(shape) < 0.1, rng.integers(-2, 7, shape), X).astype(np.float32)
     unit = np.float32(3.0**0.5)

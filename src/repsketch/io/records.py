@@ -83,6 +83,7 @@ LINEARS = (None, "float32", "int16", "int8")
 STORED_AS = ("float32", "bfloat16", "float8")
 SOURCES = ("values", "projected")
 FAMILIES = ("l2", "angular", "minhash", "l1")
+FIRST_POOL = 16
 POOLS = {16: "ternary", 17: "sparse", 18: "threshold"}
 DIRECTIONS = ("ternary", "gaussian")
 FOLDS = ("universal", "direct")

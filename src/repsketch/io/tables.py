@@ -1,4 +1,4 @@
-"""Class labels and feature names in a file: sorted by an index beside them, so that any reader finds a double at once."""
+"""Class labels and feature names in a file, with an index that sorts them: any reader finds a double at once."""
 
 from collections.abc import Sequence
 

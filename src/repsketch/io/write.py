@@ -124,16 +124,12 @@ def _add_inputs(sections: dict[int, bytes], inputs: Inputs) -> None:
         array = getattr(inputs, name)
         if array is None:
             continue
-        encode = {
-            "float32": _floats,
-            "bfloat16": lambda a: encode_bfloat16(a).astype("<u2").tobytes(),
-            "float8": partial(_float8, bias=_float8_bias(inputs, name)),
-        }
-        sections[kind] = encode[inputs.stored_as](array)
-
-
-def _float8(array: np.ndarray, bias: int) -> bytes:
-    return encode_float8(array, bias).tobytes()
+        if inputs.stored_as == "float32":
+            sections[kind] = _floats(array)
+        elif inputs.stored_as == "bfloat16":
+            sections[kind] = encode_bfloat16(array).astype("<u2").tobytes()
+        else:
+            sections[kind] = encode_float8(array, _float8_bias(inputs, name)).tobytes()
 
 
 def _add_projection(sections: dict[int, bytes], form: Form) -> None:
@@ -202,16 +198,16 @@ def _part(form: Form, part: Part) -> bytes:
 
 def _family_fields(hashes: RowHashes) -> dict[str, Any]:
     family = hashes.family
-    has_width = hasattr(family, "bandwidth")
+    width = getattr(family, "bandwidth", 0.0)
     return {
         "hash": records.FAMILIES.index(family.name),
         "directions": records.DIRECTIONS.index(getattr(family, "directions", "ternary")),
         "fold": records.FOLDS.index(hashes.fold),
         "flags": 0,
         "n_nonzeros": 0,
-        "n_parameters": int(has_width),
+        "n_parameters": int(width > 0),
         "threshold_nbytes": 0,
-        "width": family.bandwidth if has_width else 0.0,
+        "width": width,
         "seed": hashes.seed,
         "n_levels": hashes.n_levels if hashes.fold == "direct" else 0,
         "n_codes": hashes.n_rows * hashes.n_concat,

@@ -9,10 +9,11 @@ from ..errors import InputError
 from ..io import form_to_bytes
 from ..sketch import Form
 
+_native: Any
 try:
     from .. import _native
 except ImportError:  # the package without its compiled part: the oracle serves
-    _native = None  # type: ignore[assignment]
+    _native = None
 
 #: Unpacked hash functions beyond this are drawn from the seed when needed instead.
 LARGEST_PLAN = 1 << 29
@@ -28,7 +29,6 @@ class NativeRuntime:
         if compact is None:
             compact = _native.plan_nbytes(data) > LARGEST_PLAN
         self.model = _native.Model(data, len(data), compact, level)
-        self._shape = (1, form.n_outputs)
 
     @staticmethod
     def is_available() -> bool:
@@ -73,8 +73,6 @@ class NativeRuntime:
     def _name_bad_value(self, table: Any) -> None:
         """The error that tells the row and column of the first value that is refused."""
         accepts_missing = self.form.inputs.accepts_missing
-        for start, _ in iterate_blocks(as_table(table), accepts_missing=accepts_missing):
-            del start
+        for _ in iterate_blocks(as_table(table), accepts_missing=accepts_missing):
+            pass  # raises with the row and column
         raise InputError("X holds NaN or infinities; fill or drop them.")
-
-

@@ -291,6 +291,7 @@ class KernelSketch(Sketch):
         variance = ((outputs - middle) ** 2).mean(axis=0)
         slope = ((outputs - middle) * (wanted - aim)).mean(axis=0) / np.where(variance > 0, variance, 1.0)
         slope = np.where(variance > 0, slope, 1.0)
+        slope = np.where(slope == 0, 1e-30, slope)  # a gain of 0 would say that the sketch has no say
         return replace(
             self,
             output_scale=self.output_scale * slope,

@@ -70,8 +70,8 @@ class Part:
                 "median_of_means goes without a decode matrix and, in the int precision, with equal groups."
             )
         self._check_decode()
-        if len(self.gain) not in (1, self.n_outputs) or not np.isfinite(self.gain).all():
-            raise InputError(f"gain must be 1 or {self.n_outputs} finite numbers.")
+        if len(self.gain) not in (1, self.n_outputs) or not (np.isfinite(self.gain).all() and self.gain.all()):
+            raise InputError(f"gain must be 1 or {self.n_outputs} finite numbers other than 0.")
 
     def _check_decode(self) -> None:
         if self.shared_decode is not None and self.row_decode is not None:

@@ -168,7 +168,8 @@ def _inputs(sample: np.ndarray) -> Inputs:
 
 def _project(form: Form, inputs: Inputs, projection_type: str, factor: float, limit: int) -> Projection:
     """A whole matrix, shift, multipliers and right shift so that z comes out in steps of 1 / ``factor``."""
-    assert form.projection is not None and form.projection.matrix is not None
+    assert form.projection is not None
+    assert form.projection.matrix is not None
     matrix = form.projection.matrix.astype(np.float64)
     scales, centers = np.ones(len(matrix)), np.zeros(len(matrix))
     if inputs.scales is not None and inputs.centers is not None:

@@ -145,7 +145,7 @@ class CompiledSketch(Sketch):
         )
 
     def quantize(self, X: Any = None, **options: Any) -> "CompiledSketch":
-        """This sketch, if it is in the int precision already."""
+        """The same sketch, if it is in the int precision already."""
         if self.precision != "int":
             raise MergeError(
                 "only a sketch made by build_sketch or Sketch.empty can be quantised; this one is trained."

@@ -1,0 +1,281 @@
+"""Reads one part of rows. ``docs/spec/format.md``, section 3, paragraph 8."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from ..lsh import L1, L2, Angular, Family, MinHash, RowHashes
+from ..lsh.generator import MAX_CONCAT
+from ..lsh.pool import MAX_SPREAD, CodePool, PooledRows
+from ..lsh.rows import MAX_WIDTH_BITS
+from ..sketch.inputs import Inputs
+from ..sketch.numbers import index_bits
+from ..sketch.part import LARGEST_INT, Part
+from ..sketch.projection import LARGEST_ENTRY
+from . import records
+from .digest import digest_of_pool, digest_of_rows
+from .model_reader import MOST_SHIFT, SIZE_CAP
+from .records import Section
+from .sections import Sections, check_size, refuse_if
+from .status import Status
+
+
+class PartReader:
+    """The sections of one part."""
+
+    def __init__(self, sections: Sections, model: SimpleNamespace, index: int, inputs: Inputs) -> None:
+        self.sections, self.model, self.inputs = sections, model, inputs
+        self.first = records.PART_STRIDE * index
+        self.fields = SimpleNamespace()
+
+    def check(self) -> None:
+        """All checks of paragraph 8."""
+        self.fields = f = records.PART.unpack(self.sections.section(Section.PART + self.first, records.PART.nbytes))
+        self._check_enumerations(f)
+        self._check_sizes(f)
+        self.n_inputs = self.model.n_components if f.source == 1 else self.model.n_values
+        if f.hash < 16:
+            self._check_own(f)
+        else:
+            self._check_pool(f)
+        self._check_shape(f)
+        self._check_arrays(f)
+        if self.model.is_whole:
+            self._check_bounds(f)
+        refuse_if(self._digest() != f.digest, Status.DIGEST)
+
+    def _check_enumerations(self, f: SimpleNamespace) -> None:
+        is_whole, is_pool = self.model.is_whole, f.hash >= 16
+        refuse_if(f.source > 1 or (f.source == 0 and self.model.projection == 0), Status.FIELD)
+        refuse_if(f.hash > 3 and f.hash not in records.POOLS, Status.HASH)
+        refuse_if(f.directions > 1 or (f.directions and f.hash > 1), Status.FIELD)
+        refuse_if(f.fold > 1 or (is_pool and f.fold == 0) or (f.hash in (2, 3) and f.fold == 1), Status.FIELD)
+        refuse_if(f.counter_type > 3 or (is_whole and f.counter_type == 0), Status.COUNTER_TYPE)
+        refuse_if(f.aggregate > 2 or f.decode > 2, Status.FIELD)
+        refuse_if(f.decode_shift > MOST_SHIFT, Status.SHIFT)
+        refuse_if(f.decode_shift and not (is_whole and f.decode == 1), Status.FIELD)
+        refuse_if(f.width_bits > MAX_WIDTH_BITS, Status.SHIFT)
+        refuse_if(f.width_bits and not is_whole, Status.FIELD)
+        refuse_if(f.flags > 31, Status.FLAGS)
+        refuse_if(f.flags and not is_pool, Status.FIELD)
+        has_width = f.hash in (0, 3)
+        refuse_if(f.n_parameters != has_width, Status.PARAMETER_COUNT)
+        refuse_if(not f.is_padded, Status.PADDING)
+        if has_width:
+            refuse_if(not 1e-30 <= f.width <= 1e30, Status.WIDTH)
+        else:
+            refuse_if(f.width != 0 or np.signbit(f.width), Status.FIELD)
+
+    def _check_sizes(self, f: SimpleNamespace) -> None:
+        check_size(f.n_rows, SIZE_CAP)
+        check_size(f.n_concat, MAX_CONCAT)
+        check_size(f.n_buckets, SIZE_CAP)
+        check_size(f.n_codes, SIZE_CAP if f.hash >= 16 else 2**32)
+        check_size(f.n_numbers, SIZE_CAP)
+        check_size(f.n_groups, f.n_rows)
+        check_size(f.n_gains, SIZE_CAP)
+        refuse_if(f.n_buckets < 2, Status.SIZE_ZERO)
+
+    def _check_own(self, f: SimpleNamespace) -> None:
+        refuse_if(f.n_codes != f.n_rows * f.n_concat, Status.SIZE_MISMATCH)
+        refuse_if(f.n_axes or f.n_nonzeros or f.threshold_nbytes or f.spread, Status.FIELD)
+        if f.fold == 0:
+            refuse_if(f.n_levels, Status.FIELD)
+        else:
+            _check_levels(f, is_binary=f.hash == 1)
+
+    def _check_pool(self, f: SimpleNamespace) -> None:
+        is_binary, is_whole = not f.flags & records.LEVELS, self.model.is_whole
+        is_seeded = f.flags & records.SEEDED
+        _check_levels(f, is_binary)
+        refuse_if(f.n_axes > min(f.n_codes, self.n_inputs), Status.FIELD)
+        if f.hash == 17:
+            refuse_if(not 1 <= f.n_nonzeros <= 3, Status.FIELD)
+        else:
+            refuse_if(f.n_nonzeros, Status.FIELD)
+        if f.hash == 18:
+            others = records.SEEDED | records.NORMALISED | records.INTERPOLATED | records.LEVELS
+            refuse_if(f.flags & others or f.n_axes, Status.FIELD)
+            refuse_if(f.threshold_nbytes not in ((1, 2) if is_whole else (4,)), Status.FIELD)
+        else:
+            refuse_if(f.threshold_nbytes, Status.FIELD)
+        refuse_if(is_binary and f.flags & (records.NORMALISED | records.INTERPOLATED), Status.FIELD)
+        refuse_if(f.flags & records.INTERPOLATED and f.n_concat != 1, Status.FIELD)
+        refuse_if(is_whole and not is_binary and not is_seeded and f.width_bits < 1, Status.SHIFT)
+        spread = f.spread if is_whole else float(np.uint32(f.spread).view(np.float32))
+        refuse_if(not 0 <= spread <= (MAX_SPREAD if is_whole else LARGEST_ENTRY), Status.SCALE)
+        refuse_if(f.spread and not (is_seeded and is_binary), Status.FIELD)
+        refuse_if(not f.flags & records.HAS_INDICES and f.n_codes != f.n_rows * f.n_concat, Status.SIZE_MISMATCH)
+
+    def _check_shape(self, f: SimpleNamespace) -> None:
+        n_outputs = self.model.n_outputs
+        refuse_if(f.decode == 0 and f.n_numbers != n_outputs, Status.SIZE_MISMATCH)
+        refuse_if(f.decode == 2 and f.n_numbers != 1, Status.SIZE_MISMATCH)
+        refuse_if(f.n_gains not in (1, n_outputs), Status.SIZE_MISMATCH)
+        refuse_if(f.aggregate < 2 and f.n_groups != 1, Status.FIELD)
+        refuse_if(f.aggregate == 2 and f.decode, Status.FIELD)
+        refuse_if(f.aggregate == 2 and self.model.is_whole and f.n_rows % f.n_groups, Status.FIELD)
+
+    def _check_arrays(self, f: SimpleNamespace) -> None:
+        if f.flags & records.HAS_INDICES:
+            self.sections.packed(Section.INDICES + self.first, f.n_rows * f.n_concat, index_bits(f.n_codes), f.n_codes)
+        if f.hash == 18:
+            self.sections.packed(Section.CODE_COLUMNS + self.first, f.n_codes, index_bits(self.n_inputs), self.n_inputs)
+            if self.model.is_whole:
+                self.thresholds = self.sections.whole(
+                    Section.THRESHOLDS + self.first, f"<i{f.threshold_nbytes}", f.n_codes
+                )
+            else:
+                self.thresholds = self.sections.floats(Section.THRESHOLDS + self.first, f.n_codes, Status.NOT_FINITE)
+        self.counters = self._counters(f).reshape(f.n_rows, f.n_buckets, f.n_numbers)
+        self.decode = self._decode(f)
+        self.gain = self.sections.floats(Section.GAIN + self.first, f.n_gains, Status.NOT_FINITE).astype(
+            np.float32, copy=False
+        )
+        refuse_if(not self.gain.all(), Status.SCALE)
+
+    def _counters(self, f: SimpleNamespace) -> np.ndarray:
+        kind, n = Section.COUNTERS + self.first, f.n_rows * f.n_buckets * f.n_numbers
+        if f.counter_type == 0:
+            return self.sections.floats(kind, n, Status.NOT_FINITE)
+        if f.counter_type == 3:
+            return self.sections.signed(kind, n, 4)
+        return self.sections.whole(kind, "<i2" if f.counter_type == 1 else "i1", n)
+
+    def _decode(self, f: SimpleNamespace) -> np.ndarray | None:
+        if f.decode == 0:
+            return None
+        shape = (f.n_numbers if f.decode == 1 else f.n_rows, self.model.n_outputs)
+        kind, n = Section.DECODE + self.first, shape[0] * shape[1]
+        if self.model.is_whole:
+            return self.sections.whole(kind, "i1", n).reshape(shape)
+        return self.sections.floats(kind, n, Status.NOT_FINITE).reshape(shape)
+
+    def _check_bounds(self, f: SimpleNamespace) -> None:
+        """No sum may leave 32 bits: *Bounds* of ``docs/spec/inference.md``."""
+        largest = self.model.limit if f.source == 1 and self.model.has_matrix else self.inputs.largest
+        width = 1 << f.width_bits
+        code = {
+            0: (512 * self.n_inputs * largest + 64 * width) if f.directions else self.n_inputs * largest + width,
+            1: (512 * self.n_inputs * largest + 64 * width) if f.directions else self.n_inputs * largest + width,
+            2: 0,
+            3: 32_767 * largest + 256 * width,
+            16: self.n_inputs * largest + f.n_levels * width,
+        }.get(f.hash, min(self.n_inputs, 3) * largest + f.n_levels * width)
+        refuse_if(code > LARGEST_INT, Status.OVERFLOW)
+        # Without a wide copy: the largest of a row is below 2**15 in size, and -min cannot wrap in int16.
+        high, low = self.counters.max(axis=1).astype(np.int64), self.counters.min(axis=1).astype(np.int64)
+        sizes = np.maximum(high, -low) * (width if f.flags & records.INTERPOLATED else 1)
+        if f.decode == 2:
+            assert self.decode is not None
+            total = np.zeros(self.model.n_outputs, np.int64)
+            for size, row in zip(sizes[:, 0], self.decode, strict=True):
+                total += size * np.abs(row.astype(np.int64))
+        else:
+            total = sizes.sum(axis=0)
+        refuse_if(int(total.max()) > LARGEST_INT, Status.OVERFLOW)
+        if f.decode == 1:
+            assert self.decode is not None
+            decoded = np.zeros(self.model.n_outputs, np.int64)
+            for size, row in zip((total >> f.decode_shift) + 1, self.decode, strict=True):
+                decoded += size * np.abs(row.astype(np.int64))
+            refuse_if(int(decoded.max()) > LARGEST_INT, Status.OVERFLOW)
+
+    def _digest(self) -> int:
+        if self.fields.hash < 16:
+            return digest_of_rows(self._row_hashes())
+        pool = self._pool(None, None)
+        return digest_of_pool(pool, self._are_boolean)
+
+    def _are_boolean(self, places: list[int]) -> np.ndarray:
+        is_projected = self.fields.source == 1 and self.model.projection != 0
+        return np.zeros(len(places), bool) if is_projected else self.inputs.are_boolean(places)
+
+    def _row_hashes(self) -> RowHashes:
+        f = self.fields
+        width_bits = f.width_bits if self.model.is_whole else None
+        fold = records.FOLDS[f.fold]
+        family = _family(f)
+        return RowHashes(family, f.n_rows, f.n_buckets, self.n_inputs, f.n_concat, f.seed, fold, width_bits)
+
+    def _pool(self, columns: np.ndarray | None, booleans: np.ndarray | None) -> CodePool:
+        f, is_whole = self.fields, self.model.is_whole
+        is_threshold = f.hash == 18
+        if is_threshold and columns is None:
+            columns = np.zeros(f.n_codes, np.int64)
+        return CodePool(
+            records.POOLS[f.hash],
+            f.n_codes,
+            self.n_inputs,
+            f.seed,
+            n_levels=f.n_levels if f.flags & records.LEVELS else 0,
+            n_axes=f.n_axes,
+            n_nonzeros=f.n_nonzeros or 3,
+            is_seeded=bool(f.flags & records.SEEDED),
+            spread=f.spread if is_whole else float(np.uint32(f.spread).view(np.float32)),
+            is_normalised=bool(f.flags & records.NORMALISED),
+            width_bits=f.width_bits if is_whole else None,
+            booleans=booleans,
+            columns=columns,
+            thresholds=self.thresholds.astype(np.int32 if is_whole else np.float32) if is_threshold else None,
+        )
+
+    def make(self) -> Part:
+        """The part, once the whole file is known to be good."""
+        f = self.fields
+        hashes: RowHashes | PooledRows
+        if f.hash < 16:
+            hashes = self._row_hashes()
+        else:
+            columns = None
+            if f.hash == 18:
+                columns = self.sections.unpacked(
+                    Section.CODE_COLUMNS + self.first, f.n_codes, index_bits(self.n_inputs)
+                )
+            indices = None
+            if f.flags & records.HAS_INDICES:
+                flat = self.sections.unpacked(
+                    Section.INDICES + self.first, f.n_rows * f.n_concat, index_bits(f.n_codes)
+                )
+                indices = flat.reshape(f.n_rows, f.n_concat)
+            booleans = None
+            if f.source == 0 or self.model.projection == 0:
+                booleans = self.inputs.booleans
+            pool = self._pool(columns, booleans)
+            hashes = PooledRows(pool, f.n_rows, f.n_concat, indices, bool(f.flags & records.INTERPOLATED))
+        counter_type = records.COUNTER_TYPES[f.counter_type]
+        return Part(
+            hashes,
+            self.counters.astype(self.counters.dtype.newbyteorder("=")),
+            self.gain,
+            counter_type,
+            records.SOURCES[f.source],
+            records.AGGREGATES[f.aggregate],
+            f.n_groups,
+            self.decode.astype(self.decode.dtype.newbyteorder("="))
+            if f.decode == 1 and self.decode is not None
+            else None,
+            self.decode.astype(self.decode.dtype.newbyteorder("="))
+            if f.decode == 2 and self.decode is not None
+            else None,
+            f.decode_shift,
+        )
+
+
+def _check_levels(f: SimpleNamespace, is_binary: bool) -> None:
+    """Levels ** K = R, without computing a power that is too large."""
+    refuse_if(f.n_levels < 2 or (is_binary and f.n_levels != 2), Status.BUCKETS)
+    product = 1
+    for _ in range(f.n_concat):
+        product *= f.n_levels
+        refuse_if(product > f.n_buckets, Status.BUCKETS)
+    refuse_if(product != f.n_buckets, Status.BUCKETS)
+
+
+def _family(f: SimpleNamespace) -> Family:
+    directions = records.DIRECTIONS[f.directions]
+    if f.hash == 0:
+        return L2(f.width, directions)
+    if f.hash == 1:
+        return Angular(directions)
+    return MinHash() if f.hash == 2 else L1(f.width)
