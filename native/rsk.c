@@ -62,19 +62,51 @@ static rsk_block *block_of(int level) {
     return rsk_block_scalar;
 }
 
+static rsk_row *row_of(int level) {
+#if defined(RSK_HAS_X86)
+    if (level == RSK_AVX512) return rsk_row_avx512;
+    if (level == RSK_AVX2) return rsk_row_avx2;
+#endif
+#if defined(RSK_HAS_NEON)
+    if (level == RSK_NEON) return rsk_row_neon;
+#endif
+    (void)level;
+    return rsk_row_scalar;
+}
+
 rsk_status rsk_predict(const rsk_plan *plan, const float *row, float *outputs, void *memory) {
+    if (plan->has_fast_row) return row_of(plan->level)(plan, row, outputs, memory);
     const rsk_rows rows = {row, 0, NULL, NULL, 0};
     size_t where[2];
     return rsk_block_row(plan, &rows, 0, 1, outputs, memory, NULL, where);
+}
+
+enum { FEW_ROWS = 6 }; /* a block costs about as much as these one by one */
+
+/* The last rows of a batch, or a small one, one by one. */
+static rsk_status predict_few(const rsk_plan *plan, const rsk_rows *rows, size_t first, size_t n, float *outputs,
+                              void *memory, size_t where[2]) {
+    const uint32_t d = plan->model.n_features;
+    for (size_t i = first; i < n; i++) {
+        const float *row = (const float *)rows->data + i * rows->stride;
+        const rsk_status status = row_of(plan->level)(plan, row, outputs + i, memory);
+        if (status == RSK_OK) continue;
+        where[0] = i;
+        where[1] = first_bad(row, d, 0);
+        return status;
+    }
+    return RSK_OK;
 }
 
 rsk_status rsk_predict_batch(const rsk_plan *plan, const rsk_rows *rows, size_t n, float *outputs, void *memory,
                              const rsk_trace *trace, size_t where[2]) {
     const rsk_model *m = &plan->model;
     const int is_wide = m->n_values > RSK_WIDEST_BLOCK || m->n_components > RSK_WIDEST_BLOCK;
+    const int has_rows = plan->has_fast_row && !trace && !rows->ends && !rows->is_uint8;
     const size_t lanes = is_wide ? 1 : RSK_LANES;
     rsk_block *block = is_wide ? rsk_block_row : block_of(plan->level);
     for (size_t first = 0; first < n; first += lanes) {
+        if (has_rows && n - first <= FEW_ROWS) return predict_few(plan, rows, first, n, outputs, memory, where);
         const uint32_t left = n - first < lanes ? (uint32_t)(n - first) : (uint32_t)lanes;
         const rsk_status status = block(plan, rows, first, left, outputs, memory, trace, where);
         if (status != RSK_OK) return status;

@@ -7,26 +7,35 @@
 #define RSK_JOIN_(a, b) a##_##b
 #define RSK_JOIN(a, b) RSK_JOIN_(a, b)
 
-#define LANES RSK_LANES
-#define WHOLE 0
-#define NAME(x) RSK_JOIN(float, x)
-#define READ_ROWS float_read_rows
-#define PROJECT float_project
-#define ACCUMULATE float_accumulate
-#include "rsk_block.inc"
-#undef WHOLE
-#undef NAME
-
 #if defined(__AVX512VBMI__)
 #define HAS_INT16
 #define HAS_BYTES
 #include "rsk_avx512.inc"
+#include "rsk_float.inc"
 #include "rsk_int16.inc"
 #elif defined(__AVX2__)
 #include "rsk_avx2.inc"
+#include "rsk_float.inc"
 #include "rsk_int16.inc"
 #define HAS_INT16
 #endif
+
+
+#define LANES RSK_LANES
+#define WHOLE 0
+#define NAME(x) RSK_JOIN(float, x)
+#ifdef HAS_INT16
+#define READ_ROWS fast_float_read
+#define PROJECT fast_float_project
+#define ACCUMULATE fast_float_accumulate
+#else
+#define READ_ROWS float_read_rows
+#define PROJECT float_project
+#define ACCUMULATE float_accumulate
+#endif
+#include "rsk_block.inc"
+#undef WHOLE
+#undef NAME
 
 #define WHOLE 1
 #define NAME(x) RSK_JOIN(whole, x)
@@ -61,6 +70,12 @@ static void fast_accumulate(const rsk_plan *plan, const rsk_plan_part *p, int16_
 #define ACCUMULATE whole_accumulate
 #endif
 #include "rsk_block.inc"
+
+#include "rsk_one.inc"
+
+rsk_status RSK_JOIN(rsk_row, RSK_LEVEL_NAME)(const rsk_plan *plan, const float *row, float *outputs, void *memory) {
+    return one_row(plan, row, outputs, memory);
+}
 
 rsk_status RSK_JOIN(rsk_block, RSK_LEVEL_NAME)(const rsk_plan *plan, const rsk_rows *rows, size_t first, uint32_t n,
                                                float *outputs, void *memory, const rsk_trace *trace, size_t *where) {

@@ -199,6 +199,8 @@ static void lay_out_bytes(rsk_plan *plan, arena *a) {
     plan->byte_stride = (m->n_features + 63u) & ~63u;
     float *centers = take(a, plan->byte_stride, 4), *scales = take(a, plan->byte_stride, 4);
     uint16_t *masks = take(a, plan->byte_stride / 16u, 2);
+    int32_t *are_boolean = take(a, plan->byte_stride, 4);
+    plan->are_boolean = are_boolean;
     plan->centers = centers;
     plan->scales = scales;
     plan->boolean_masks = masks;
@@ -208,6 +210,7 @@ static void lay_out_bytes(rsk_plan *plan, arena *a) {
     for (uint32_t i = 0; i < plan->byte_stride; i++) {
         centers[i] = 0.0f;
         scales[i] = 1.0f;
+        are_boolean[i] = 0;
     }
     memset(masks, 0, plan->byte_stride / 16u * sizeof *masks);
     uint32_t n_boolean = 0;
@@ -217,6 +220,7 @@ static void lay_out_bytes(rsk_plan *plan, arena *a) {
         scales[column->index] = column->scale;
         if (column->kind == 1) {
             masks[column->index / 16u] = (uint16_t)(masks[column->index / 16u] | 1u << column->index % 16u);
+            are_boolean[column->index] = -1;
             n_boolean++;
         }
     }
@@ -416,7 +420,7 @@ static void lay_out_lanes(rsk_plan_part *p, arena *a) {
                 if (p->term_ends[place] - begin != length) continue;
                 codes->place = place;
                 codes->n_terms = (uint16_t)length;
-                codes++->start = (int16_t)p->starts[place];
+                codes++->start = p->starts ? (int16_t)p->starts[place] : 0;
                 for (uint32_t i = begin; i < p->term_ends[place]; i++)
                     *terms++ = ((p->terms[i] >> 1) + (p->terms[i] & 1u ? part->n_inputs : 0)) * RSK_LANES;
                 left--;
@@ -523,6 +527,79 @@ static void lay_out_fold(rsk_plan_part *p, arena *a) {
     }
 }
 
+/* What single rows need of the paper's parts: everything in columns, a lane a row of counters. */
+static void lay_out_row_columns(const rsk_plan *plan, rsk_plan_part *p, arena *a) {
+    const rsk_part *part = p->part;
+    const uint32_t n = (part->n_rows + 31u) & ~31u, n_concat = part->n_concat;
+    const int is_whole = plan->model.precision == RSK_INT;
+    if (!has_single_counters(part) || !wraps16(part) || !(is_whole || p->is_plain_float)) return;
+    if ((uint64_t)n * n_concat * part->n_inputs > RSK_MOST_COLUMNS) return;
+    const size_t n_codes = (size_t)n * n_concat, n_entries = n_codes * part->n_inputs;
+    int16_t *directions = is_whole ? take(a, n_entries, 2) : NULL, *starts = is_whole ? take(a, n_codes, 2) : NULL;
+    float *float_directions = is_whole ? NULL : take(a, n_entries, 4), *float_starts = is_whole ? NULL : take(a, n_codes, 4);
+    uint32_t *multipliers = take(a, n_codes, 4), *addends = take(a, n, 4);
+    int16_t *counters = is_whole && part->n_buckets <= 16 ? take(a, (uint64_t)n * part->n_buckets, 2) : NULL;
+    p->column_stride = n;
+    p->column_directions = directions;
+    p->column_starts = starts;
+    p->float_column_directions = float_directions;
+    p->float_column_starts = float_starts;
+    p->column_multipliers = multipliers;
+    p->column_addends = addends;
+    p->column_counters = counters;
+    if (!a->memory) return;
+    for (size_t i = 0; i < n_entries; i++)
+        if (is_whole) directions[i] = 0;
+        else float_directions[i] = 0.0f;
+    for (size_t i = 0; i < n_codes; i++) {
+        multipliers[i] = 0;
+        if (is_whole) starts[i] = 0;
+        else float_starts[i] = 0.0f;
+    }
+    memset(addends, 0, n * sizeof *addends);
+    if (counters) memset(counters, 0, (size_t)n * part->n_buckets * sizeof *counters);
+    for (uint32_t row = 0; row < part->n_rows; row++) {
+        addends[row] = p->fold_addends[row];
+        for (uint32_t k = 0; k < n_concat; k++) {
+            const uint32_t place = row * n_concat + k;
+            const size_t at = (size_t)k * n + row;
+            multipliers[at] = p->fold_multipliers[place];
+            if (is_whole) starts[at] = (int16_t)p->starts[place];
+            else float_starts[at] = p->float_starts[place];
+            for (uint32_t i = place ? p->term_ends[place - 1] : 0; i < p->term_ends[place]; i++) {
+                const size_t entry = (p->terms[i] >> 1) * n_codes + at;
+                if (is_whole) directions[entry] = p->terms[i] & 1u ? -1 : 1;
+                else float_directions[entry] = p->terms[i] & 1u ? -1.0f : 1.0f;
+            }
+        }
+        for (uint32_t bucket = 0; counters && bucket < part->n_buckets; bucket++) {
+            const size_t at = (size_t)row * part->n_buckets + bucket;
+            counters[(size_t)bucket * n + row] = part->counter_type == RSK_COUNTER_INT16
+                                                     ? ((const int16_t *)p->counters)[at]
+                                                     : ((const int8_t *)p->counters)[at];
+        }
+    }
+}
+
+/* What single rows need of rows of bits; only where no bit has more than three terms. */
+static void lay_out_row_bits(const rsk_plan *plan, rsk_plan_part *p, arena *a) {
+    const rsk_part *part = p->part;
+    const int is_bits = part->hash >= RSK_POOL_SPARSE && !(part->flags & RSK_LEVELS) && has_single_counters(part) &&
+                        part->counter_type != RSK_COUNTER_INT16 && part->n_concat <= 8;
+    if (plan->model.precision != RSK_INT || !is_bits) return;
+    uint32_t *terms = take(a, (uint64_t)p->n_used * 3u, 4);
+    p->bit_terms = terms;
+    if (!terms) return;
+    for (uint32_t place = 0; place < p->n_used; place++) {
+        uint32_t begin = place ? p->term_ends[place - 1] : 0;
+        for (uint32_t i = 0; i < 3; i++, begin++) {
+            const int has_term = begin < p->term_ends[place];
+            const uint32_t term = has_term ? p->terms[begin] : 0;
+            *terms++ = has_term ? (term >> 1) + (term & 1u ? part->n_inputs : 0) : 2u * part->n_inputs;
+        }
+    }
+}
+
 static void lay_out_raised(const rsk_plan *plan, rsk_plan_part *p, arena *a) {
     const rsk_part *part = p->part;
     if (plan->model.precision != RSK_INT || part->counter_type == RSK_COUNTER_INT16 || !has_single_counters(part)) return;
@@ -573,12 +650,17 @@ static void lay_out_part(rsk_plan *plan, uint32_t index, arena *a) {
     if (part->fold == RSK_UNIVERSAL) lay_out_fold(p, a);
     if (has_terms(part)) {
         lay_out_terms(plan, p, a);
-        if (m->precision == RSK_INT) lay_out_lanes(p, a);
+        lay_out_lanes(p, a);
         lay_out_triples(plan, p, a);
         lay_out_bits(plan, p, a);
     } else lay_out_dense(plan, p, a);
     p->is_plain = (uint8_t)(p->fits_int16 && part->n_inputs <= RSK_WIDEST_BLOCK && has_single_counters(part));
+    p->is_plain_float = (uint8_t)(m->precision == RSK_FLOAT32 && part->hash <= RSK_ANGULAR && part->directions == 0 &&
+                                  part->fold == RSK_UNIVERSAL && has_single_counters(part) &&
+                                  part->counter_type == RSK_COUNTER_FLOAT32 && part->n_inputs <= RSK_WIDEST_BLOCK);
     lay_out_raised(plan, p, a);
+    lay_out_row_columns(plan, p, a);
+    lay_out_row_bits(plan, p, a);
     lay_out_tables(plan, p, a);
 }
 
@@ -594,9 +676,14 @@ static size_t scratch_nbytes(const rsk_plan *plan, size_t lanes) {
         if (part->flags & RSK_HAS_INDICES) need += (uint64_t)plan->parts[i].n_used * lanes * 4;
         need += (uint64_t)part->n_inputs * 4 + (uint64_t)plan->parts[i].n_used * 8;
         if (lanes > 1) need += (uint64_t)(64u + part->n_concat) * lanes * 2; /* codes of a chunk */
+        if (lanes > 1 && m->precision == RSK_FLOAT32) /* float_rows: coordinates, negatives, codes of a chunk */
+            need += ((uint64_t)part->n_inputs * 2u + 64u + part->n_concat) * lanes * 4;
         if (lanes > 1) need += (uint64_t)27u * RSK_MOST_TRIPLES * lanes * 2;
         if (need > widest) widest = need;
     }
+    for (uint32_t i = 0; i < m->n_parts; i++) /* one_columns */
+        size += (uint64_t)plan->parts[i].column_stride * (4u * m->parts[i].n_concat + 4u) + 128u;
+    if (lanes > 1 && m->precision == RSK_FLOAT32) size += ((uint64_t)m->n_features + 16u) * lanes * 4;
     if (lanes > 1) size += (uint64_t)plan->byte_stride * lanes * 3;
     return (size_t)(size + widest + (uint64_t)m->n_outputs * lanes * 4 + 16 * 128);
 }
@@ -611,6 +698,14 @@ static void lay_out(rsk_plan *plan, const rsk_model *model, int compact, arena *
     lay_out_projection(plan, a);
     lay_out_packed(plan, a);
     for (uint32_t i = 0; i < model->n_parts; i++) lay_out_part(plan, i, a);
+    plan->is_plain_float = model->precision == RSK_FLOAT32 && model->n_values == model->n_features &&
+                           !(model->flags & (RSK_HAS_COLUMNS | RSK_ACCEPTS_MISSING)) && model->kinds == NULL &&
+                           model->kinds_of_all == RSK_KINDS_NUMERIC;
+    plan->has_fast_row = model->n_outputs == 1 && !(model->flags & RSK_ACCEPTS_MISSING) &&
+                         (plan->uses_bytes || (plan->is_plain_float && (model->projection_kind == RSK_NO_PROJECTION ||
+                                                                        model->projection_kind == RSK_MATRIX_FLOAT32)));
+    for (uint32_t i = 0; i < model->n_parts; i++)
+        if (!plan->parts[i].column_stride && !plan->parts[i].bit_terms) plan->has_fast_row = 0;
     plan->row_scratch = scratch_nbytes(plan, 1);
     const int is_wide = model->n_values > RSK_WIDEST_BLOCK || model->n_components > RSK_WIDEST_BLOCK;
     plan->block_scratch = is_wide ? plan->row_scratch : scratch_nbytes(plan, RSK_LANES);

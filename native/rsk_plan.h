@@ -13,6 +13,7 @@ extern "C" {
 #endif
 
 enum { RSK_LANES = 64 };           /* queries in a block */
+enum { RSK_MOST_COLUMNS = 1 << 22 }; /* entries of the directions laid out for single rows: 8 MiB */
 enum { RSK_MOST_TRIPLES = 6 };     /* of coordinates: 162 sums, 20 KiB, which the nearest cache holds */
 enum { RSK_MOST_TABLES = 2048 };   /* rows with a table of 256 counters each: half a megabyte */
 enum { RSK_WIDEST_BLOCK = 16384 }; /* values or coordinates; wider models are run row by row */
@@ -49,6 +50,7 @@ typedef struct rsk_plan_part {
     uint32_t n_used;     /* codes that rows name */
     uint32_t most_terms; /* of a code */
     uint8_t fits_int16;  /* sums behind codes and biases stay within 16 bits */
+    uint8_t is_plain_float; /* the paper's, in float32: ternary directions, universal fold, one number a counter, one mean */
     uint8_t is_plain;    /* sum codes, whole numbers, one number a counter, no decode, one group: the fast kernel */
     const uint32_t *row_codes;  /* (n_rows, n_concat) places among the used codes; NULL: in order */
     const uint32_t *code_ids;   /* (n_used) codes of the pool; NULL: all in order */
@@ -61,6 +63,14 @@ typedef struct rsk_plan_part {
     uint32_t chunk_rows;
     const uint16_t *triples;    /* (n_used, n_triples) which of the 27 sums of three coordinates; NULL: too many */
     uint32_t n_triples;
+    /* For single rows, a lane a row of counters, column_stride lanes: */
+    uint32_t column_stride;
+    const int16_t *column_directions; /* (n_inputs, n_concat, column_stride) */
+    const int16_t *column_starts;     /* (n_concat, column_stride) */
+    const float *float_column_directions, *float_column_starts; /* the same in the float32 precision */
+    const uint32_t *column_multipliers, *column_addends;
+    const int16_t *column_counters;   /* (n_buckets, column_stride); NULL: many buckets */
+    const uint32_t *bit_terms;        /* (n_used, 3) coordinates, negatives behind them, or the zero behind those */
     const uint8_t *raised_counters; /* int8 and int4 counters + 128: without signs they are cheaper to add up */
     const uint8_t *byte_tables; /* (n_rows, 256) such a counter for every code of one byte; NULL: fold codes into buckets */
     const int32_t *starts;      /* (n_used) whole start of a level or bias of a bit */
@@ -87,9 +97,12 @@ struct rsk_plan {
     uint8_t is_compact; /* directions are drawn from the seed when needed */
     uint8_t uses_bytes;     /* values fit bytes and no column is categorical: rows are read as bytes */
     uint8_t all_boolean;
+    uint8_t is_plain_float; /* float32 without columns left out, categories or missing values */
+    uint8_t has_fast_row;   /* one output, and every part has columns or bit_terms */
     int16_t byte_base;      /* a byte is a value less this: 0, or -128 so that it is not negative */
     uint32_t byte_stride;   /* bytes of a row: n_features rounded up to 64 */
     const float *centers, *scales;         /* (byte_stride) of all columns */
+    const int32_t *are_boolean;            /* (byte_stride) 0, or -1 for boolean columns */
     const uint16_t *boolean_masks;         /* (byte_stride / 16) which columns are boolean */
     const int32_t *packed_projection;      /* blocks of 8 components: (n_features / 4, 8) words of 4 entries */
     const int32_t *packed_shift;           /* (n_components rounded up to 8) with the bytes' base taken out */
@@ -141,12 +154,17 @@ static inline int32_t rsk_round(float x) {
 /* A block of at most `lanes` rows from `first` on; what each instruction set provides. */
 typedef rsk_status rsk_block(const struct rsk_plan *plan, const rsk_rows *rows, size_t first, uint32_t n, float *outputs,
                              void *scratch, const rsk_trace *trace, size_t *where);
+/* One row, for plans that have_fast_row. */
+typedef rsk_status rsk_row(const struct rsk_plan *plan, const float *row, float *outputs, void *scratch);
 rsk_block rsk_block_row, rsk_block_scalar;
+rsk_row rsk_row_scalar;
 #if defined(RSK_HAS_X86)
 rsk_block rsk_block_avx2, rsk_block_avx512;
+rsk_row rsk_row_avx2, rsk_row_avx512;
 #endif
 #if defined(RSK_HAS_NEON)
 rsk_block rsk_block_neon;
+rsk_row rsk_row_neon;
 #endif
 
 #ifdef __cplusplus

@@ -127,6 +127,28 @@ class Model {
         if (status != RSK_OK) finish(status, nullptr);
     }
 
+    /* The output of one row, where there is one. */
+    double output_of(Array<const float, 1> x) const {
+        if (x.shape(0) != model_.n_features) throw nb::value_error("wrong number of columns");
+        if (model_.n_outputs != 1) throw nb::value_error("more than one output");
+        float y = 0.0f;
+        const rsk_status status = rsk_predict(plan_, x.data(), &y, scratch(0));
+        if (status != RSK_OK) finish(status, nullptr);
+        return y;
+    }
+
+    /* Row by row in C, as a program would that has one at a time. */
+    void predict_each(Array<const float, 2> x, Outputs out) const {
+        check_outputs(out, x.shape(0));
+        if (x.shape(1) != model_.n_features) throw nb::value_error("wrong number of columns");
+        void *memory = scratch(0);
+        for (size_t i = 0; i < x.shape(0); i++) {
+            const float *row = x.data() + i * model_.n_features;
+            const rsk_status status = rsk_predict(plan_, row, out.data() + i * model_.n_outputs, memory);
+            if (status != RSK_OK) finish(status, nullptr);
+        }
+    }
+
     uint32_t n_features() const { return model_.n_features; }
     uint32_t n_outputs() const { return model_.n_outputs; }
 
@@ -210,6 +232,8 @@ NB_MODULE(_native, m) {
         .def("predict", &Model::predict, "x"_a, "out"_a, "n_threads"_a = 1)
         .def("predict_sparse", &Model::predict_sparse, "data"_a, "ends"_a, "columns"_a, "out"_a, "n_threads"_a = 1)
         .def("predict_row", &Model::predict_row, "x"_a, "out"_a)
+        .def("predict_each", &Model::predict_each, "x"_a, "out"_a)
+        .def("output_of", &Model::output_of, "x"_a)
         .def("trace", &Model::trace, "x"_a, "out"_a, "buckets"_a, "accumulators"_a, "one_by_one"_a = false)
         .def_prop_ro("n_features", &Model::n_features)
         .def_prop_ro("n_outputs", &Model::n_outputs);

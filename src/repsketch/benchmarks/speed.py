@@ -6,6 +6,7 @@ giving engines. Ratios are those of each peer to each of ours that is called the
 
 import os
 from collections.abc import Iterable, Mapping
+from math import exp, log
 from typing import TYPE_CHECKING, Any
 
 from .datasets import PAPER_SIZES
@@ -105,6 +106,32 @@ def speed_table(name: str, result: Mapping[str, Any]) -> "Table":
         metric = "" if one["metric"] is None else f"{one['metric']:.4f}"
         table.add_row(engine, *cells, metric, size, style="bold" if one["ours"] else None)
     return table
+
+
+def ratio_table(result: Mapping[str, Any]) -> "Table":
+    """How many times faster than the teacher in onnxruntime float32 our sketches are, by dataset and kind of call."""
+    from rich.table import Table
+
+    table = Table(title="times faster than the teacher in onnxruntime float32 (quartiles)")
+    table.add_column("sketch", no_wrap=True)
+    table.add_column("call")
+    for name in (*result["datasets"], "geometric mean"):
+        table.add_column(name, justify="right")
+    for (sketch, kind), ratios in ratios_to(result, "onnxruntime float32").items():
+        cells = [f"{ratio['median']:.1f} ({ratio['low']:.1f} to {ratio['high']:.1f})" for ratio in ratios]
+        mean = exp(sum(log(ratio["median"]) for ratio in ratios) / len(ratios))
+        table.add_row(sketch, KINDS[kind], *cells, f"{mean:.1f}")
+    return table
+
+
+def ratios_to(result: Mapping[str, Any], peer: str) -> dict[tuple[str, str], list[dict[str, float]]]:
+    """For each of our sketches and kinds of call, the ratios to one peer over all datasets."""
+    ratios: dict[tuple[str, str], list[dict[str, float]]] = {}
+    for part in result["datasets"].values():
+        for ratio in part["ratios"]:
+            if ratio["peer"] == peer:
+                ratios.setdefault((ratio["ours"], ratio["kind"]), []).append(ratio)
+    return ratios
 
 
 def _ratio(timing, peer: Peer, mine: Peer) -> dict[str, Any]:

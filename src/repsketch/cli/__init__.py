@@ -12,6 +12,7 @@ def main() -> None:
     except RepSketchError as error:
         print(f"repsketch: {error}", file=sys.stderr)
         sys.exit(2)
+    from .bench import app as bench
     from .demo import demo
 
     app = typer.Typer(
@@ -20,8 +21,8 @@ def main() -> None:
         add_completion=False,
         pretty_exceptions_enable=False,
     )
-    app.callback()(lambda: None)  # keeps `demo` a verb while it is the only one
     app.command()(demo)
+    app.add_typer(bench, name="bench")
     try:
         app()
     except RepSketchError as error:

@@ -55,7 +55,7 @@ class CodePool:
     n_axes: int = 0
     n_nonzeros: int = MAX_NONZEROS
     is_seeded: bool = False
-    spread: float = 0.0
+    spread: float = 0
     is_normalised: bool = False
     width_bits: int | None = None
     booleans: np.ndarray | None = None

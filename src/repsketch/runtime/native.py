@@ -29,6 +29,7 @@ class NativeRuntime:
         if compact is None:
             compact = _native.plan_nbytes(data) > LARGEST_PLAN
         self.model = _native.Model(data, len(data), compact, level)
+        self._n_features, self._n_outputs = form.n_features, form.n_outputs
 
     @staticmethod
     def is_available() -> bool:
@@ -37,13 +38,13 @@ class NativeRuntime:
 
     def outputs(self, X: Any, n_threads: int = 1) -> np.ndarray:
         """Raw outputs, float32 (n, C), for a table of inputs."""
-        if type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == self.form.n_features and len(X):
-            table = X
+        if type(X) is np.ndarray and X.dtype in _IN_PLACE and X.ndim == 2 and X.shape[1] == self._n_features and len(X):
+            table = X  # the common case, in few steps: a call for one row should not cost more than the row
         else:
             table = as_table(X)
-            check_width(table, self.form.n_features)
+            check_width(table, self._n_features)
             check_not_empty(table)
-        out = np.empty((table.shape[0], self.form.n_outputs), np.float32)
+        out = np.empty((table.shape[0], self._n_outputs), np.float32)
         try:
             if is_sparse(table):
                 self._predict_sparse(table, out, n_threads)
@@ -55,6 +56,18 @@ class NativeRuntime:
         except _native.NotFinite:
             self._name_bad_value(table)
         return out
+
+    def output_of(self, row: Any) -> float | np.ndarray:
+        """Raw output of one row (d,): a float, or float32 (C,) where there are several."""
+        try:
+            if self._n_outputs == 1:
+                return self.model.output_of(row)
+            out = np.empty(self._n_outputs, np.float32)
+            self.model.predict_row(row, out)
+            return out
+        except (TypeError, ValueError):  # not a plain row of finite float32: the general way, with its messages
+            outputs = self.outputs(np.asarray(row)[None])[0]
+            return float(outputs[0]) if self._n_outputs == 1 else outputs
 
     def _predict_sparse(self, table: Any, out: np.ndarray, n_threads: int) -> None:
         if not table.has_canonical_format:

@@ -25,3 +25,8 @@ class ReferenceRuntime:
         for start, block in iterate_blocks(table, accepts_missing=accepts_missing):
             result[start : start + len(block)] = query(self.form, block)
         return result
+
+    def output_of(self, row: Any) -> float | np.ndarray:
+        """Raw output of one row (d,): a float, or float32 (C,) where there are several."""
+        outputs = self.outputs(np.asarray(row)[None])[0]
+        return float(outputs[0]) if self.form.n_outputs == 1 else outputs

@@ -1,0 +1,134 @@
+/* fuzz_file.c: everything that the bytes of a file can reach: the reader, plans, predictions.
+ *
+ * For any fuzzer that calls LLVMFuzzerTestOneInput; native/tests/mutate.c is the one of `make sanitize`. With clang:
+ *
+ *     clang -g -O1 -fsanitize=fuzzer,address,undefined -ffp-contract=off -I.. fuzz_file.c ../rsk.c ../rsk_[bdfhlpt]*.c
+ *
+ * The bytes lie in a block of exactly their size, plans and working memory too, so that the sanitizers see every step
+ * beyond. And every way to predict must give the same bits: where two differ, the program stops.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rsk.h"
+
+enum { LARGEST_PLAN = 1 << 20, MOST_WORK = 1 << 12, N_ROWS = 6, NAN_ROW = N_ROWS - 1 };
+
+rsk_status fuzz_status; /* of the last input; for mutate.c */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void *allocate(size_t nbytes) {
+    void *memory;
+    if (posix_memalign(&memory, 64, nbytes) != 0) abort();
+    return memory;
+}
+
+static void fail(const char *what) {
+    fprintf(stderr, "fuzz_file: %s\n", what);
+    abort();
+}
+
+/* Terms and counters that a prediction adds up, about: a bound on time. */
+static uint64_t work_of(const rsk_model *m) {
+    uint64_t work = m->n_features + (uint64_t)m->n_values * m->n_components + (uint64_t)m->n_components * m->n_outputs;
+    for (uint32_t i = 0; i < m->n_parts; i++) {
+        const rsk_part *p = m->parts + i;
+        const uint64_t n_codes = p->flags & RSK_HAS_INDICES ? p->n_codes : (uint64_t)p->n_rows * p->n_concat;
+        work += n_codes * (p->hash == RSK_POOL_SPARSE ? 3 : p->hash == RSK_POOL_THRESHOLD ? 1 : p->n_inputs);
+        work += (uint64_t)p->n_rows * (p->n_concat + (p->n_numbers > m->n_outputs ? p->n_numbers : m->n_outputs));
+    }
+    return work;
+}
+
+/* Zeros; small numbers; small whole numbers; the largest and smallest ones; edges of bytes; and NaN here and there. */
+static void fill_rows(const rsk_model *m, float *rows) {
+    static const float huge[] = {3.4e38f, -3.4e38f, 1e19f, -1e19f, 1e-42f, -1e-45f, 0.0f, -0.0f};
+    static const float edges[] = {127.5f, -128.5f, 0.5f, 1.5f, -0.5f, 255.0f, 32767.5f, 1.0f};
+    const uint32_t d = m->n_features;
+    for (uint32_t j = 0; j < d; j++) {
+        const float ordinary = (float)(int32_t)(j * 37u % 101u) / 16.0f - 3.0f;
+        rows[j] = 0.0f;
+        rows[d + j] = ordinary;
+        rows[2 * d + j] = (float)(j % 4u);
+        rows[3 * d + j] = huge[j % 8u];
+        rows[4 * d + j] = edges[j % 8u];
+        rows[NAN_ROW * d + j] = ordinary;
+    }
+    const uint32_t quiet_nan = 0x7FC00000u;
+    for (uint32_t j = d / 2; j < d; j += 3) memcpy(rows + NAN_ROW * d + j, &quiet_nan, sizeof quiet_nan);
+}
+
+/* The same bits; any NaN equals any other, as IEEE leaves their bits to the machine. */
+static void compare(const float *outputs, const float *wanted, size_t n, const char *what) {
+    for (size_t i = 0; i < n; i++)
+        if (memcmp(outputs + i, wanted + i, sizeof *outputs) != 0 && (outputs[i] == outputs[i] || wanted[i] == wanted[i]))
+            fail(what);
+}
+
+static void predict_rows(const rsk_model *m, const rsk_plan *plan, const float *rows, float *outputs) {
+    const rsk_status nan_status = m->flags & RSK_ACCEPTS_MISSING ? RSK_OK : RSK_INPUT_NOT_FINITE;
+    void *scratch = allocate(rsk_scratch_nbytes(plan, 0));
+    for (size_t i = 0; i < N_ROWS; i++)
+        if (rsk_predict(plan, rows + i * m->n_features, outputs + i * m->n_outputs, scratch) !=
+            (i == NAN_ROW ? nan_status : RSK_OK))
+            fail("status of one row");
+    free(scratch);
+}
+
+static void predict_batch(const rsk_model *m, const rsk_plan *plan, const float *rows, float *outputs) {
+    const int accepts_nan = (m->flags & RSK_ACCEPTS_MISSING) != 0;
+    const rsk_rows dense = {rows, m->n_features, NULL, NULL, 0};
+    size_t where[2] = {0, 0};
+    void *scratch = allocate(rsk_scratch_nbytes(plan, 1));
+    const rsk_status status = rsk_predict_batch(plan, &dense, N_ROWS, outputs, scratch, NULL, where);
+    if (status != (accepts_nan ? RSK_OK : RSK_INPUT_NOT_FINITE)) fail("status of a batch");
+    if (!accepts_nan) {
+        if (where[0] != NAN_ROW || where[1] != m->n_features / 2) fail("place of NaN");
+        if (rsk_predict_batch(plan, &dense, NAN_ROW, outputs, scratch, NULL, where) != RSK_OK) fail("status of a batch");
+    }
+    free(scratch);
+}
+
+/* Predicts all rows one by one and as a batch. is_first: these are the outputs wanted of all other ways. */
+static void predict_with(const rsk_model *m, int compact, int level, const float *rows, float *wanted, bool is_first) {
+    const size_t n_good = (size_t)(m->flags & RSK_ACCEPTS_MISSING ? N_ROWS : NAN_ROW) * m->n_outputs;
+    const size_t nbytes = rsk_plan_nbytes(m, compact);
+    const rsk_plan *plan;
+    void *memory = allocate(nbytes);
+    float *outputs = allocate((size_t)N_ROWS * m->n_outputs * sizeof *outputs);
+    if (rsk_plan_make(m, compact, level, memory, nbytes, &plan) != RSK_OK) fail("status of a plan");
+    predict_rows(m, plan, rows, is_first ? wanted : outputs);
+    if (!is_first) compare(outputs, wanted, n_good, "single rows differ");
+    predict_batch(m, plan, rows, outputs);
+    compare(outputs, wanted, n_good, "a batch and single rows differ");
+    free(outputs);
+    free(memory);
+}
+
+/* With the best instruction set, and with one of the other ways there are: all of them would take too long. */
+static void predict_all(const rsk_model *m, uint32_t choice) {
+    const int way = (int)(choice % (RSK_N_LEVELS + 1)), is_compact = way >= RSK_N_LEVELS - 1;
+    const int other = way == RSK_N_LEVELS ? -1 : is_compact || !rsk_level_exists(way) ? RSK_SCALAR : way;
+    float *rows = allocate((size_t)N_ROWS * m->n_features * sizeof *rows);
+    float *wanted = allocate((size_t)N_ROWS * m->n_outputs * sizeof *wanted);
+    fill_rows(m, rows);
+    predict_with(m, 0, -1, rows, wanted, true);
+    predict_with(m, is_compact, other, rows, wanted, false);
+    free(rows);
+    free(wanted);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    rsk_model model;
+    uint8_t *file = malloc(size + (size == 0));
+    if (file == NULL) abort();
+    if (size > 0) memcpy(file, data, size);
+    fuzz_status = rsk_open(file, size, 0, &model);
+    if (fuzz_status == RSK_OK && work_of(&model) <= MOST_WORK && rsk_plan_nbytes(&model, 0) <= LARGEST_PLAN)
+        predict_all(&model, file[20]); /* a byte of the header's checksum */
+    free(file);
+    return 0;
+}
