@@ -39,7 +39,7 @@
 
 #define WHOLE 1
 #define NAME(x) RSK_JOIN(whole, x)
-#ifdef HAS_BYTES
+#ifdef HAS_INT16
 #define READ_ROWS fast_read_rows
 #define PROJECT fast_project
 #else

@@ -8,6 +8,12 @@
 #include "rsk_hash.h"
 #include "rsk_plan.h"
 
+#if defined(__GNUC__)
+#define RSK_MAYBE_UNUSED __attribute__((unused)) /* some instruction sets have their own */
+#else
+#define RSK_MAYBE_UNUSED
+#endif
+
 #define LIMIT 18446744073709551616.0f /* 2^64: coordinates saturate here */
 
 /* Working memory, handed out front to back in pieces aligned to 64. */
@@ -62,6 +68,22 @@ static inline size_t first_bad(const float *row, size_t n, int accepts_nan) {
         if (accepts_nan ? bits == 0x7F800000u : bits >= 0x7F800000u) return i;
     }
     return n;
+}
+
+/* All columns of one row as whole numbers; none may be missing. */
+static inline void one_columns_of(const rsk_plan *plan, const float *restrict row, int16_t *restrict all) {
+    const rsk_model *m = &plan->model;
+    const float low = m->low, high = m->high;
+    for (uint32_t i = 0; i < m->n_features; i++) {
+        float x = (row[i] - plan->centers[i]) * plan->scales[i];
+        x = x < low ? low : x;
+        x = x > high ? high : x;
+        uint32_t bits; /* adding 1.5 * 2^23 rounds to a whole number and leaves it in the lowest bits */
+        x += 12582912.0f;
+        memcpy(&bits, &x, sizeof bits);
+        const int32_t number = (int32_t)(bits - 0x4B400000u), is_boolean = plan->are_boolean[i];
+        all[i] = (int16_t)((is_boolean & (row[i] != 0.0f)) | (~is_boolean & number));
+    }
 }
 
 /* A row of bytes, or a sparse row, as n floats. */

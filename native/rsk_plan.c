@@ -255,6 +255,21 @@ static void lay_out_packed(rsk_plan *plan, arena *a) {
     }
 }
 
+/* The same as pairs of 16-bit entries. */
+static void lay_out_pairs(rsk_plan *plan, arena *a) {
+    const rsk_model *m = &plan->model;
+    if (m->precision != RSK_INT || m->projection_kind < RSK_MATRIX_INT8) return;
+    const uint32_t n_pairs = (m->n_values + 1u) / 2u, p = m->n_components;
+    plan->pair_stride = (p + 3u) & ~3u;
+    int16_t *pairs = take(a, (uint64_t)n_pairs * plan->pair_stride, 4);
+    plan->pair_projection = (const int32_t *)(const void *)pairs;
+    if (!pairs) return;
+    memset(pairs, 0, (size_t)n_pairs * plan->pair_stride * 4u);
+    for (uint32_t i = 0; i < m->n_values; i++)
+        for (uint32_t j = 0; j < p; j++)
+            pairs[((size_t)(i / 2u) * plan->pair_stride + j) * 2u + i % 2u] = plan->whole_projection[(size_t)i * p + j];
+}
+
 static void lay_out_projection(rsk_plan *plan, arena *a) {
     const rsk_model *m = &plan->model;
     const uint64_t n_matrix = (uint64_t)m->n_values * m->n_components, n_linear = (uint64_t)m->n_components * m->n_outputs;
@@ -329,7 +344,9 @@ static void lay_out_terms(rsk_plan *plan, rsk_plan_part *p, arena *a) {
     p->shifts = shifts;
     if (!ends) return;
     const int64_t largest = largest_input(&plan->model, part);
-    int fits = is_whole;
+    /* In 16 bits: levels too, and the sum behind an own one after half of them is added. */
+    const int64_t half = part->fold == RSK_DIRECT && part->hash == RSK_L2 ? part->n_levels / 2u : 0;
+    int fits = is_whole && part->n_levels <= INT16_MAX;
     uint32_t end = 0;
     for (uint32_t i = 0; i < p->n_used; i++) {
         const uint32_t code = p->code_ids ? p->code_ids[i] : i;
@@ -337,7 +354,7 @@ static void lay_out_terms(rsk_plan *plan, rsk_plan_part *p, arena *a) {
         if (is_whole) {
             starts[i] = rsk_start_draw(&plan->model, part, code, terms + end, n);
             const int64_t start = starts[i] < 0 ? -(int64_t)starts[i] : starts[i];
-            if (start > INT16_MAX || n * largest + start > INT16_MAX) fits = 0;
+            if (start > INT16_MAX || n * largest + start + half > INT16_MAX) fits = 0;
         } else {
             float_starts[i] = rsk_float_start_draw(&plan->model, part, code, terms + end, n);
         }
@@ -684,8 +701,10 @@ static size_t scratch_nbytes(const rsk_plan *plan, size_t lanes) {
     for (uint32_t i = 0; i < m->n_parts; i++) /* one_columns */
         size += (uint64_t)plan->parts[i].column_stride * (4u * m->parts[i].n_concat + 4u) + 128u;
     if (lanes > 1 && m->precision == RSK_FLOAT32) size += ((uint64_t)m->n_features + 16u) * lanes * 4;
-    if (lanes > 1) size += (uint64_t)plan->byte_stride * lanes * 3;
-    return (size_t)(size + widest + (uint64_t)m->n_outputs * lanes * 4 + 16 * 128);
+    if (lanes > 1) size += (uint64_t)plan->byte_stride * lanes * 4;
+    if (lanes == 1) size += (uint64_t)m->n_components * 4; /* sums of one_project */
+    size += widest + (uint64_t)m->n_outputs * lanes * 4 + 16 * 128;
+    return size > SIZE_MAX ? SIZE_MAX : (size_t)size;
 }
 
 static void lay_out(rsk_plan *plan, const rsk_model *model, int compact, arena *a) {
@@ -697,6 +716,7 @@ static void lay_out(rsk_plan *plan, const rsk_model *model, int compact, arena *
     lay_out_bytes(plan, a);
     lay_out_projection(plan, a);
     lay_out_packed(plan, a);
+    lay_out_pairs(plan, a);
     for (uint32_t i = 0; i < model->n_parts; i++) lay_out_part(plan, i, a);
     plan->is_plain_float = model->precision == RSK_FLOAT32 && model->n_values == model->n_features &&
                            !(model->flags & (RSK_HAS_COLUMNS | RSK_ACCEPTS_MISSING)) && model->kinds == NULL &&

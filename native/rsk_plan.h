@@ -105,6 +105,8 @@ struct rsk_plan {
     const int32_t *are_boolean;            /* (byte_stride) 0, or -1 for boolean columns */
     const uint16_t *boolean_masks;         /* (byte_stride / 16) which columns are boolean */
     const int32_t *packed_projection;      /* blocks of 8 components: (n_features / 4, 8) words of 4 entries */
+    const int32_t *pair_projection;        /* (n_values / 2, pair_stride) two entries of one component in a word */
+    uint32_t pair_stride;
     const int32_t *packed_shift;           /* (n_components rounded up to 8) with the bytes' base taken out */
     const rsk_column *columns; /* (n_columns) */
     const float *projection;   /* (n_values, n_components) */

@@ -7,6 +7,7 @@
  * The bytes lie in a block of exactly their size, plans and working memory too, so that the sanitizers see every step
  * beyond. And every way to predict must give the same bits: where two differ, the program stops.
  */
+#define _POSIX_C_SOURCE 200809L /* posix_memalign */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

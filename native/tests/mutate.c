@@ -70,6 +70,7 @@ static uint32_t interesting(void) {
                                        255,   256,   4095,    4096,    4097,    16384,   32767,      32768,      65535,
                                        65536, 65537, 1048575, 1048576, 1048577, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF};
     if (one_in(3)) return below(20);
+    if (one_in(3)) return (1u << below(17)) - 1u + below(3);
     return numbers[below(sizeof numbers / sizeof numbers[0])];
 }
 
