@@ -44,6 +44,7 @@ lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python tools/write_tables.py --check
+	$(BIN)/python tools/write_status.py --check
 
 types: $(VENV)/dev
 	$(BIN)/mypy
@@ -55,6 +56,7 @@ accuracy: $(VENV)/dev
 
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/repsketch bench speed -o benchmarks/results/runtime.json
 
 tables: $(VENV)/dev
 	$(BIN)/python tools/write_tables.py

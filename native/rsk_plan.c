@@ -538,8 +538,11 @@ static void lay_out_fold(rsk_plan_part *p, arena *a) {
     p->fold_multipliers = multipliers;
     if (!addends) return;
     for (uint32_t row = 0; row < part->n_rows; row++) {
-        addends[row] = rsk_word(part->seed, RSK_STREAM_FOLD, row, 0, 1);
-        for (uint32_t k = 0; k < part->n_concat; k++)
+        uint32_t pair[2]; /* of code 0: its multiplier and the row's addend */
+        rsk_threefry(part->seed, RSK_STREAM_FOLD, row, 0, pair);
+        addends[row] = pair[1];
+        multipliers[(size_t)row * part->n_concat] = pair[0];
+        for (uint32_t k = 1; k < part->n_concat; k++)
             multipliers[(size_t)row * part->n_concat + k] = rsk_word(part->seed, RSK_STREAM_FOLD, row, k, 0);
     }
 }
@@ -638,13 +641,15 @@ static void lay_out_tables(const rsk_plan *plan, rsk_plan_part *p, arena *a) {
     uint8_t *tables = take(a, (uint64_t)part->n_rows * 256u, 1);
     p->byte_tables = tables;
     if (!tables) return;
-    for (uint32_t row = 0; row < part->n_rows; row++)
-        for (uint32_t byte = 0; byte < 256; byte++) {
-            const uint32_t code = byte < 128 ? byte : byte + 0xFF00u; /* a signed byte as 16 bits */
-            const uint32_t total = p->fold_addends[row] + p->fold_multipliers[row] * code;
-            const uint32_t bucket = ((total >> 16) * part->n_buckets) >> 16;
-            tables[row * 256u + byte] = p->raised_counters[(size_t)row * part->n_buckets + bucket];
+    for (uint32_t row = 0; row < part->n_rows; row++) {
+        const uint8_t *counters = p->raised_counters + (size_t)row * part->n_buckets;
+        uint8_t *table = tables + (size_t)row * 256u;
+        for (uint32_t half = 0; half < 2; half++) { /* codes 0 to 127, then -128 to -1 as 16 bits */
+            uint32_t total = p->fold_addends[row] + p->fold_multipliers[row] * (half ? 0xFF80u : 0u);
+            for (uint32_t byte = 0; byte < 128; byte++, total += p->fold_multipliers[row])
+                table[128u * half + byte] = counters[((total >> 16) * part->n_buckets) >> 16];
         }
+    }
 }
 
 static void lay_out_part(rsk_plan *plan, uint32_t index, arena *a) {

@@ -15,7 +15,7 @@ extern "C" {
 enum { RSK_LANES = 64 };           /* queries in a block */
 enum { RSK_MOST_COLUMNS = 1 << 22 }; /* entries of the directions laid out for single rows: 8 MiB */
 enum { RSK_MOST_TRIPLES = 6 };     /* of coordinates: 162 sums, 20 KiB, which the nearest cache holds */
-enum { RSK_MOST_TABLES = 2048 };   /* rows with a table of 256 counters each: half a megabyte */
+enum { RSK_MOST_TABLES = 512 };    /* rows with a table of 256 counters each: 128 KiB, made while loading */
 enum { RSK_WIDEST_BLOCK = 16384 }; /* values or coordinates; wider models are run row by row */
 
 typedef struct rsk_column {

@@ -5,6 +5,7 @@ python tools/write_tables.py [--check]
 
 import json
 import sys
+from math import exp, log
 from pathlib import Path
 from statistics import mean, pstdev
 
@@ -54,6 +55,60 @@ def speed_list() -> str:
     )
 
 
+def runtime_table() -> str:
+    """How many times faster than the teacher in ONNX Runtime our sketches are, and the C boosters beside them."""
+    result = json.loads((ROOT / "benchmarks/results/runtime.json").read_text())
+    datasets = result["datasets"]
+    lines = ["| times faster than ONNX Runtime float32 | " + " | ".join([*datasets, "geometric mean"]) + " |"]
+    lines.append("|---" * (len(datasets) + 2) + "|")
+    ours = [(entry["engine"], entry["kind"]) for entry in next(iter(datasets.values()))["contestants"] if entry["ours"]]
+    for engine, kind in ours:
+        if kind == "row_c":
+            continue
+        ratios = [_ratio_to_onnxruntime(part, engine, kind) for part in datasets.values()]
+        name = f"{engine}, {result['kinds'][kind]}"
+        cells = [f"{ratio:.0f}" if ratio >= 20 else f"{ratio:.1f}" for ratio in (*ratios, _geometric_mean(ratios))]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    lines += ["", "| nanoseconds, one row from C | " + " | ".join(datasets) + " |", "|---" * (len(datasets) + 1) + "|"]
+    engines = {entry["engine"] for part in datasets.values() for entry in part["contestants"] if entry["kind"] == "row_c"}
+    for engine in sorted(engines, key=lambda name: (not name.startswith("sketch"), name)):
+        cells = [_nanoseconds(part, engine) for part in datasets.values()]
+        lines.append(f"| {engine} | " + " | ".join(cells) + " |")
+    note = "synthetic data" if any(part["synthetic"] for part in datasets.values()) else "real data"
+    lines += ["", f"Medians of {result['n_rounds']} interleaved rounds, one thread each, {note}, {result['environment']['cpu']}."]
+    return "\n".join(lines)
+
+
+def instructions_table() -> str:
+    """Operations the algorithm needs and instructions spent on them."""
+    datasets = json.loads((ROOT / "benchmarks/results/runtime.json").read_text())["datasets"]
+    lines = ["| dataset | sketch | operations | one row | times | batch, AVX2 | times (operations / 16 lanes) |", "|---|---|---|---|---|---|---|"]
+    for name, part in datasets.items():
+        for sketch, counted in part.get("instructions", {}).items():
+            if "batch" not in counted:
+                continue
+            operations, row, batch = (counted[key] for key in ("operations", "row", "batch"))
+            lines.append(
+                f"| {name} | {sketch} | {operations:,.0f} | {row:,.0f} | {row / operations:.1f} | {batch:,.0f} | "
+                f"{counted['batch_ratio']:.1f} |"
+            )
+    return "\n".join(lines)
+
+
+def _ratio_to_onnxruntime(part: dict, engine: str, kind: str) -> float:
+    found = [r for r in part["ratios"] if (r["peer"], r["ours"], r["kind"]) == ("ONNX Runtime float32", engine, kind)]
+    return found[0]["median"]
+
+
+def _nanoseconds(part: dict, engine: str) -> str:
+    found = [e for e in part["contestants"] if (e["engine"], e["kind"]) == (engine, "row_c")]
+    return f"{found[0]['ns']['median']:,.0f}" if found else ""
+
+
+def _geometric_mean(values: list[float]) -> float:
+    return exp(mean(log(value) for value in values))
+
+
 def _spread(values: list[float]) -> str:
     return f"{mean(values):.4f} ± {pstdev(values):.4f}"
 
@@ -66,14 +121,22 @@ def replaced(text: str, name: str, content: str) -> str:
     return f"{before}{begin}\n{content}\n{END}{after}"
 
 
+TABLES = {
+    "README.md": {"accuracy": accuracy_table, "speed": speed_list, "runtime": runtime_table},
+    "docs/speed.md": {"runtime": runtime_table, "instructions": instructions_table},
+}
+
+
 def main() -> None:
-    """Write README.md, or compare."""
-    path = ROOT / "README.md"
-    old = path.read_text()
-    new = replaced(replaced(old, "accuracy", accuracy_table()), "speed", speed_list())
-    if "--check" in sys.argv[1:]:
-        sys.exit("README's tables are not those of benchmarks/results; run: make tables" if new != old else 0)
-    path.write_text(new)
+    """Write the tables, or compare."""
+    for file, tables in TABLES.items():
+        path = ROOT / file
+        old = new = path.read_text()
+        for name, table in tables.items():
+            new = replaced(new, name, table())
+        if "--check" in sys.argv[1:] and new != old:
+            sys.exit(f"the tables of {file} are not those of benchmarks/results; run: make tables")
+        path.write_text(new)
 
 
 if __name__ == "__main__":

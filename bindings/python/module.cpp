@@ -62,9 +62,13 @@ using Whole = Array<const int32_t, 1>;
 
 /* A checked file with its plan. Calls may come from many threads at once: nothing here changes after it is made. */
 class Model {
+    static constexpr size_t LARGEST_PLAN = size_t(1) << 29;
+
   public:
-    Model(nb::bytes data, size_t max_nbytes, bool compact, int level) : data_(data) {
+    /* compact: 1 draws hash functions from the seed when they are needed, 0 unpacks them, -1 unpacks them if they fit. */
+    Model(nb::bytes data, size_t max_nbytes, int compact, int level) : data_(data) {
         check(rsk_open(data.c_str(), data.size(), max_nbytes, &model_));
+        if (compact < 0) compact = rsk_plan_nbytes(&model_, 0) > LARGEST_PLAN;
         const size_t nbytes = rsk_plan_nbytes(&model_, compact);
         memory_ = std::make_unique<Aligned>(nbytes);
         check(rsk_plan_make(&model_, compact, level, memory_->get(), nbytes, &plan_));
@@ -228,7 +232,7 @@ NB_MODULE(_native, m) {
 
     nb::exception<NotFinite>(m, "NotFinite", PyExc_ValueError);
     nb::class_<Model>(m, "Model")
-        .def(nb::init<nb::bytes, size_t, bool, int>(), "data"_a, "max_nbytes"_a = 0, "compact"_a = false, "level"_a = -1)
+        .def(nb::init<nb::bytes, size_t, int, int>(), "data"_a, "max_nbytes"_a = 0, "compact"_a = -1, "level"_a = -1)
         .def("predict", &Model::predict, "x"_a, "out"_a, "n_threads"_a = 1)
         .def("predict_sparse", &Model::predict_sparse, "data"_a, "ends"_a, "columns"_a, "out"_a, "n_threads"_a = 1)
         .def("predict_row", &Model::predict_row, "x"_a, "out"_a)
@@ -244,14 +248,6 @@ NB_MODULE(_native, m) {
             return int(rsk_open(data.c_str(), data.size(), max_nbytes, &model));
         },
         "data"_a, "max_nbytes"_a = 0);
-    m.def(
-        "plan_nbytes",
-        [](nb::bytes data, bool compact) {
-            rsk_model model;
-            Model::check(rsk_open(data.c_str(), data.size(), 0, &model));
-            return rsk_plan_nbytes(&model, compact);
-        },
-        "data"_a, "compact"_a = false);
     m.def("status_text", [](int status) { return rsk_status_text(rsk_status(status)); }, "status"_a);
     m.def("levels", [] {
         std::vector<int> found;

@@ -19,7 +19,7 @@
 extern rsk_status fuzz_status;
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MOST_SEEDS = 256, MOST_SECTIONS = 36, LARGEST_SECTION = 8192, LARGEST_FILE = 1 << 16, N_STATUSES = 128 };
+enum { MOST_SEEDS = 256, MOST_SECTIONS = 36, LARGEST_SECTION = 24576, LARGEST_FILE = 1 << 16, N_STATUSES = 128 };
 enum { MODEL = 1, COLUMNS, KINDS, CENTERS, SCALES, PROJECTION, SHIFT, MULTIPLIERS, PROJECTION_SCALES };
 enum { LINEAR = 10, LINEAR_GAIN, OFFSET };
 enum { PART = 16, INDICES, CODE_COLUMNS, THRESHOLDS, COUNTERS, DECODE, GAIN };
@@ -47,6 +47,7 @@ static uint8_t arena[1 << 20], output[2 * LARGEST_FILE]; /* of one input */
 static size_t arena_used;
 static uint64_t run_seed, input_number, random_state;
 static uint32_t crc_table[256];
+static bool must_agree; /* the input has sizes that only make sense with all that follows from them */
 
 /* ---- random numbers ---- */
 
@@ -137,14 +138,9 @@ static const field part_fields[] = {
     {64, 4, 0}, {68, 4, 0}, {72, 4, 1},
 };
 
-static uint32_t part_type(const document *doc) {
-    (void)doc;
-    return PART + 8 * (one_in(4) ? below(4) : 0);
-}
-
 static void change_field(document *doc) {
     const bool in_part = one_in(2);
-    section *s = find(doc, in_part ? part_type(doc) : MODEL);
+    section *s = find(doc, in_part ? PART + (one_in(4) ? 8 * below(4) : 0) : MODEL);
     if (s == NULL || s->nbytes < 64) return;
     uint8_t *bytes = own(s, s->nbytes);
     const field *f = in_part ? &part_fields[below(sizeof part_fields / sizeof part_fields[0])]
@@ -154,6 +150,21 @@ static void change_field(document *doc) {
     else if (f->most != 0 && !one_in(4)) put(bytes + f->offset, below(f->most + 1u), f->n_bytes);
     else if (f->offset == 1 && in_part) bytes[1] = (uint8_t)(16 + below(3));
     else put(bytes + f->offset, f->n_bytes == 4 && one_in(4) ? interesting_float() : interesting(), f->n_bytes);
+}
+
+/* Some size becomes a large one, of all magnitudes alike; others small where the file would become too long. */
+static void change_size(document *doc) {
+    static const uint8_t offsets[] = {8, 20, 24, 28, 32, 36, 40, 44};
+    const uint32_t offset = offsets[below(sizeof offsets)], bits = below(17), size = (1u << bits) + below(1u << bits);
+    section *s = find(doc, offset <= 24 ? MODEL : PART);
+    if (s == NULL || s->nbytes < 64) return;
+    uint8_t *bytes = own(s, s->nbytes);
+    if (s->nbytes < 64) return;
+    put(bytes + offset, size, 4);
+    if (offset > 24 && offset != 28) put(bytes + 28, 1 + below(3), 4);
+    if (offset == 36 || offset == 40) put(bytes + 32, 1, 4);
+    if (offset <= 24) bytes[4] = (uint8_t)(one_in(2) ? RSK_MATRIX_TERNARY : bytes[4]);
+    must_agree = true;
 }
 
 /* ---- what follows from fields ---- */
@@ -524,19 +535,20 @@ static void repair_digests(size_t nbytes) {
 
 typedef void mutation(document *doc);
 static mutation *const mutations[] = {
-    change_field, change_field, change_field, change_field, change_field, change_field, change_bytes,    change_bytes,
-    fill_bytes,   change_numbers, resize,     drop_any,     duplicate,    swap,         splice,          splice,
-    splice_part,  change_metadata, change_metadata, change_table,
+    change_field, change_field,   change_field, change_field, change_field, change_field, change_field,    change_size,
+    change_size,  change_bytes,   change_bytes, fill_bytes,   resize,       drop_any,     change_numbers,  duplicate,
+    swap,         splice,         splice,       splice_part,  change_table, change_table, change_metadata, change_metadata,
 };
 
 /* The next input in `output`; its length. */
 static size_t make_input(void) {
     document doc = seeds[below(n_seeds)].sections;
     arena_used = 0;
+    must_agree = false;
     for (uint32_t n = one_in(4) ? 1 : 1 + below(5); n > 0; n--)
         mutations[below(sizeof mutations / sizeof mutations[0])](&doc);
-    if (!one_in(4)) agree(&doc);
-    if (!one_in(4)) fit_all(&doc);
+    if (must_agree || !one_in(4)) agree(&doc);
+    if (must_agree || !one_in(4)) fit_all(&doc);
     size_t nbytes = assemble(&doc);
     if (one_in(8)) {
         for (uint32_t n = 1 + below(3); n > 0 && nbytes > 32; n--) nbytes = change_framing(nbytes);

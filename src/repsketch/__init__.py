@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from . import lsh, theory
+from . import lsh, runtime, theory
 from .errors import RepSketchError
 from .io import load
 from .kernel import KernelModel

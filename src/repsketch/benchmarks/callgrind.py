@@ -44,7 +44,7 @@ def count_instructions(
     counts : two numbers of queries
     """
     few, many = counts
-    if refused := [flag for flag in flags if "native" in flag or "avx512" in flag or flag == "-march=x86-64-v4"]:
+    if refused := [flag for flag in flags if flag.startswith(("-march=native", "-mavx512", "-march=x86-64-v4"))]:
         return Instructions(None, f"flags {refused} may give AVX-512, which valgrind cannot run; use -mavx2.")
     if shutil.which("valgrind") is None:
         return Instructions(None, "valgrind is not on the PATH; install valgrind.")

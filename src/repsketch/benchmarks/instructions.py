@@ -71,7 +71,7 @@ def instructions_of(sketch: Sketch, X: np.ndarray) -> dict[str, Any]:
 def _compile(folder: Path) -> list[str]:
     """Object files of the runtime, with every instruction set."""
     compiler, objects = find_compiler(), []
-    jobs = [(name, _NATIVE / f"{name}.c", ()) for name in _FILES]
+    jobs: list[tuple[str, Path, tuple[str, ...]]] = [(name, _NATIVE / f"{name}.c", ()) for name in _FILES]
     jobs += [(f"lanes_{i}", _NATIVE / "rsk_lanes.c", (f"-DRSK_LEVEL_NAME={name}", *flags))
              for i, (name, flags) in enumerate(_LEVELS.items())]  # fmt: skip
     for name, source, flags in jobs:

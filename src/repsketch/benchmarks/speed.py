@@ -117,7 +117,7 @@ def ratio_table(result: Mapping[str, Any]) -> "Table":
     table.add_column("call")
     for name in (*result["datasets"], "geometric mean"):
         table.add_column(name, justify="right")
-    for (sketch, kind), ratios in ratios_to(result, "onnxruntime float32").items():
+    for (sketch, kind), ratios in ratios_to(result, "ONNX Runtime float32").items():
         cells = [f"{ratio['median']:.1f} ({ratio['low']:.1f} to {ratio['high']:.1f})" for ratio in ratios]
         mean = exp(sum(log(ratio["median"]) for ratio in ratios) / len(ratios))
         table.add_row(sketch, KINDS[kind], *cells, f"{mean:.1f}")

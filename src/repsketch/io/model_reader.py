@@ -1,31 +1,36 @@
 """Columns, projection, linear term. Paragraphs 1 to 7 of ``docs/spec/format.md``, section 3."""
 
-from functools import partial
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import numpy as np
 
-from ..errors import InputError
 from ..lsh.generator import MAX_FEATURES
-from ..sketch.inputs import NUMERIC, Inputs
+from ..sketch.inputs import BOOLEAN, NUMERIC, Inputs
 from ..sketch.numbers import decode_bfloat16, decode_float8, index_bits
 from ..sketch.part import LARGEST_INT
 from ..sketch.projection import LARGEST_ENTRY, Projection
 from . import records
 from .records import Section
 from .sections import CHUNK, Sections, check_size, refuse_if
-from .status import FormatError, Status
+from .status import Status
 
 SIZE_CAP = 65_536
 MOST_SHIFT = 31
+_STORED_DTYPES = ("<f4", "<u2", "u1")
 
 
 class ModelReader:
-    """The record of sizes, and the arrays it asks for."""
+    """The record of sizes, and the arrays it asks for. They are checked first, and put together only if all is good."""
 
     def __init__(self, sections: Sections) -> None:
         self.sections = sections
         self.model = self.read_model()
+        self.n_numeric = 0
+        self.kinds: np.ndarray | None = None
+        self.shift: np.ndarray | None = None
+        self.multipliers: np.ndarray | None = None
+        self.scales: np.ndarray | None = None
 
     def read_model(self) -> SimpleNamespace:
         """The record of sizes and flags."""
@@ -59,90 +64,121 @@ class ModelReader:
             refuse_if(bias != 0 and (m.stored_as != 2 or not -126 <= bias <= 100), Status.FIELD)
         return m
 
-    def read_inputs(self) -> Inputs:
-        """How the columns become values."""
+    def check_columns(self) -> None:
+        """Paragraphs 2 to 4: which columns are used, what kinds they are, their centers and scales."""
         m = self.model
-        columns = None
         if m.flags & records.HAS_COLUMNS:
             n_bits = index_bits(m.n_features)
             self.sections.packed(Section.COLUMNS, m.n_columns, n_bits, m.n_features, is_rising=True)
-            columns = partial(self.sections.unpacked, Section.COLUMNS, m.n_columns, n_bits)
-        kinds, n_numeric = self._read_kinds()
+        self._check_kinds()
         for n in (m.n_centers, m.n_scales):
-            refuse_if(n not in (0, 1, n_numeric) or (n and not n_numeric), Status.SCALER)
-        centers = self._scaler(Section.CENTERS, m.n_centers, m.center_bias)
-        scales = self._scaler(Section.SCALES, m.n_scales, m.scale_bias)
-        refuse_if(scales is not None and not np.all(scales > 0), Status.SCALER)
+            refuse_if(n not in (0, 1, self.n_numeric) or (n and not self.n_numeric), Status.SCALER)
+        self._check_scaler(Section.CENTERS, m.n_centers, m.center_bias)
+        self._check_scaler(Section.SCALES, m.n_scales, m.scale_bias)
+
+    def _check_kinds(self) -> None:
+        m = self.model
+        if m.kinds < 2:
+            refuse_if(m.n_values != m.n_columns, Status.SIZE_MISMATCH)
+            self.n_numeric = m.n_columns if m.kinds == NUMERIC else 0
+            return
+        self.kinds = self.sections.array(Section.KINDS, "<u2", m.n_columns)
+        self.n_numeric = m.n_columns - int(np.count_nonzero(self.kinds))
+        refuse_if(int(self.kinds.sum(dtype=np.int64)) + self.n_numeric != m.n_values, Status.SIZE_MISMATCH)
+
+    def _check_scaler(self, kind: int, n: int, bias: int) -> None:
+        if n == 0:
+            return
+        stored = self.sections.array(kind, _STORED_DTYPES[self.model.stored_as], n)
+        for start in range(0, n, CHUNK):
+            values = self._decode(stored[start : start + CHUNK], bias)
+            is_wrong = not np.isfinite(values).all() or (kind == Section.SCALES and not np.all(values > 0))
+            refuse_if(is_wrong, Status.SCALER)
+
+    def _decode(self, stored: np.ndarray, bias: int) -> np.ndarray:
+        stored_as = records.STORED_AS[self.model.stored_as]
+        if stored_as == "bfloat16":
+            return decode_bfloat16(stored)
+        return decode_float8(stored, bias) if stored_as == "float8" else stored.astype(np.float32, copy=False)
+
+    @property
+    def largest_value(self) -> int:
+        """Largest size of a value in the int precision: V of *Bounds*."""
+        m = self.model
+        return max(-m.low, m.low, -m.high, m.high) + bool(m.flags & records.ACCEPTS_MISSING) if self.n_numeric else 1
+
+    def are_boolean(self, places: list[int]) -> np.ndarray:
+        """Which of these values are 0 or 1 only, without a table of all values; bool (len(places),)."""
+        wanted = np.array(places, np.int64)
+        if self.kinds is None:
+            return np.full(len(wanted), self.n_numeric == 0)
+        found, passed = np.zeros(len(wanted), bool), 0
+        for start in range(0, len(self.kinds), CHUNK):
+            kinds = self.kinds[start : start + CHUNK]
+            ends = passed + np.cumsum(np.maximum(kinds, 1), dtype=np.int64)
+            here = (wanted >= passed) & (wanted < ends[-1])
+            found[here] = kinds[np.searchsorted(ends, wanted[here], side="right")] != NUMERIC
+            passed = int(ends[-1])
+        return found
+
+    def make_inputs(self) -> Inputs:
+        """How the columns become values, once the whole file is known to be good."""
+        m = self.model
+        columns = None
+        if m.flags & records.HAS_COLUMNS:
+            columns = self.sections.unpacked(Section.COLUMNS, m.n_columns, index_bits(m.n_features))
+        kinds = np.ones(m.n_columns, np.int64) if m.kinds == BOOLEAN else self.kinds
         return Inputs(
             m.n_features,
-            columns() if columns else None,
-            kinds,
-            centers,
-            scales,
+            columns,
+            None if kinds is None else kinds.astype(np.int64),
+            self._scaler(Section.CENTERS, m.n_centers, m.center_bias),
+            self._scaler(Section.SCALES, m.n_scales, m.scale_bias),
             records.STORED_AS[m.stored_as],
             (m.low, m.high) if m.is_whole else None,
             bool(m.flags & records.ACCEPTS_MISSING),
         )
 
-    def _read_kinds(self) -> tuple[np.ndarray | None, int]:
-        m = self.model
-        if m.kinds < 2:
-            refuse_if(m.n_values != m.n_columns, Status.SIZE_MISMATCH)
-            is_boolean = m.kinds == 1
-            return (np.ones(m.n_columns, np.int64) if is_boolean else None), 0 if is_boolean else m.n_columns
-        kinds = self.sections.array(Section.KINDS, "<u2", m.n_columns)
-        n_numeric = int(np.count_nonzero(kinds == NUMERIC))
-        refuse_if(int(kinds.sum(dtype=np.int64)) + n_numeric != m.n_values, Status.SIZE_MISMATCH)
-        return kinds.astype(np.int64), n_numeric
-
     def _scaler(self, kind: int, n: int, bias: int) -> np.ndarray | None:
         if n == 0:
             return None
-        stored_as = records.STORED_AS[self.model.stored_as]
-        if stored_as == "float32":
-            return self.sections.floats(kind, n, Status.SCALER).astype(np.float32, copy=False)
-        if stored_as == "bfloat16":
-            values = decode_bfloat16(self.sections.array(kind, "<u2", n))
-        else:
-            values = decode_float8(self.sections.array(kind, "u1", n), bias)
-        refuse_if(not np.isfinite(values).all(), Status.SCALER)
-        return values
+        return self._decode(self.sections.array(kind, _STORED_DTYPES[self.model.stored_as], n), bias)
 
-    def read_projection(
-        self, inputs: Inputs
-    ) -> tuple[Projection | None, np.ndarray | None, np.ndarray | None, np.ndarray]:
-        """Projection, linear term, its gain, and offset."""
+    def check_projection(self) -> None:
+        """Paragraphs 5 to 7: projection, linear term, offset, and their bounds in the int precision."""
         m = self.model
-        matrix = self._matrix() if m.has_matrix else None
-        shift = None
+        self.matrix = self._matrix() if m.has_matrix else None
         if m.flags & records.HAS_SHIFT:
             if m.is_whole:
-                shift = self.sections.array(Section.SHIFT, "<i4", m.n_components).astype(np.int32)
+                self.shift = self.sections.array(Section.SHIFT, "<i4", m.n_components)
             else:
-                shift = self.sections.floats(Section.SHIFT, m.n_components, Status.NOT_FINITE, LARGEST_ENTRY).astype(
-                    np.float32, copy=False
-                )
-        multipliers = None
+                self.shift = self.sections.floats(Section.SHIFT, m.n_components, Status.NOT_FINITE, LARGEST_ENTRY)
         if m.flags & records.HAS_MULTIPLIERS:
-            multipliers = self.sections.array(Section.MULTIPLIERS, "<i2", m.n_components).astype(np.int16)
-            refuse_if(multipliers.min() < 1, Status.SCALE)
-        scales = None
+            self.multipliers = self.sections.array(Section.MULTIPLIERS, "<i2", m.n_components)
+            refuse_if(self.multipliers.min() < 1, Status.SCALE)
         if m.projection >= 3 and not m.is_whole:
-            scales = self.sections.floats(
-                Section.PROJECTION_SCALES, m.n_components, Status.SCALE, LARGEST_ENTRY
-            ).astype(np.float32, copy=False)
-            refuse_if(not scales.all(), Status.SCALE)
-        linear, linear_gain = self._linear()
-        offset = self.sections.floats(Section.OFFSET, m.n_outputs, Status.NOT_FINITE).astype(np.float32, copy=False)
-        projection = None
-        if m.projection:
-            kind = records.PROJECTIONS[m.projection]
-            assert kind is not None
-            right_shift, limit = (m.right_shift, m.limit) if m.is_whole else (0, None)
-            projection = Projection(kind, m.n_components, matrix, scales, shift, multipliers, right_shift, limit)
+            self.scales = self.sections.floats(Section.PROJECTION_SCALES, m.n_components, Status.SCALE, LARGEST_ENTRY)
+            refuse_if(not self.scales.all(), Status.SCALE)
+        self.linear, self.linear_gain = self._linear()
+        self.offset = self.sections.floats(Section.OFFSET, m.n_outputs, Status.NOT_FINITE).astype(
+            np.float32, copy=False
+        )
         if m.is_whole:
-            self._check_projection_bounds(inputs, projection, linear)
-        return projection, linear, linear_gain, offset
+            self._check_bounds()
+
+    def make_projection(self) -> Projection | None:
+        """From values to coordinates, once the whole file is known to be good."""
+        m = self.model
+        if not m.projection:
+            return None
+        arrays = (self.matrix, self.scales, self.shift, self.multipliers)
+        matrix, scales, shift, multipliers = (
+            None if array is None else array.astype(array.dtype.newbyteorder("="), copy=False) for array in arrays
+        )
+        kind = records.PROJECTIONS[m.projection]
+        assert kind is not None
+        right_shift, limit = (m.right_shift, m.limit) if m.is_whole else (0, None)
+        return Projection(kind, m.n_components, matrix, scales, shift, multipliers, right_shift, limit)
 
     def _matrix(self) -> np.ndarray:
         m = self.model
@@ -173,19 +209,20 @@ class ModelReader:
         refuse_if(not gain.all(), Status.SCALE)
         return whole.astype(np.int16 if m.linear == 2 else np.int8).reshape(shape), gain
 
-    def _check_projection_bounds(
-        self, inputs: Inputs, projection: Projection | None, linear: np.ndarray | None
-    ) -> None:
-        largest = inputs.largest
-        try:
-            if projection is not None:
-                projection.check_bounds(largest)
-                largest = self.model.limit
-        except InputError as error:
-            raise FormatError(Status.OVERFLOW) from error
-        if linear is not None:
-            sums = _sizes_over(linear, axis=0)
-            refuse_if(int(sums.max()) * largest > LARGEST_INT, Status.OVERFLOW)
+    def _check_bounds(self) -> None:
+        """No projected sum and no linear term may leave 32 bits: *Bounds* of ``docs/spec/inference.md``."""
+        if self.matrix is not None:
+            for columns, sizes in _column_sizes(self.matrix):
+                bounds = self.largest_value * sizes
+                if self.shift is not None:
+                    bounds += np.abs(self.shift[columns].astype(np.int64))
+                if self.multipliers is not None:
+                    bounds *= self.multipliers[columns]
+                refuse_if(bounds.max() > LARGEST_INT, Status.OVERFLOW)
+        if self.linear is not None:
+            largest = self.model.limit if self.model.has_matrix else self.largest_value
+            for _, sizes in _column_sizes(self.linear):
+                refuse_if(int(sizes.max()) * largest > LARGEST_INT, Status.OVERFLOW)
 
 
 def _check_precision(m: SimpleNamespace) -> None:
@@ -201,11 +238,15 @@ def _check_precision(m: SimpleNamespace) -> None:
         refuse_if(m.limit or m.right_shift or m.flags & records.HAS_MULTIPLIERS, Status.FIELD)
 
 
-def _sizes_over(array: np.ndarray, axis: int) -> np.ndarray:
-    """Sums of absolute values along an axis, int64, without a wide copy of the whole array."""
-    total = np.zeros(np.delete(array.shape, axis), np.int64)
-    step = max(1, CHUNK // max(1, array.shape[1 - axis]))
-    for start in range(0, array.shape[axis], step):
-        part = array[start : start + step] if axis == 0 else array[:, start : start + step]
-        total += np.abs(part.astype(np.int64)).sum(axis=axis)
-    return total
+def _column_sizes(matrix: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Sums of sizes over the rows of a matrix of whole numbers, int64, for some columns after the other.
+
+    A wide copy of the whole matrix would take many times the memory of the file.
+    """
+    for first in range(0, matrix.shape[1], CHUNK):
+        columns = slice(first, min(first + CHUNK, matrix.shape[1]))
+        total = np.zeros(columns.stop - first, np.int64)
+        step = max(1, CHUNK // len(total))
+        for start in range(0, len(matrix), step):
+            total += np.abs(matrix[start : start + step, columns].astype(np.int64)).sum(axis=0)
+        yield columns, total

@@ -1,5 +1,6 @@
 """Reads one part of rows. ``docs/spec/format.md``, section 3, paragraph 8."""
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,17 +15,17 @@ from ..sketch.part import LARGEST_INT, Part
 from ..sketch.projection import LARGEST_ENTRY
 from . import records
 from .digest import digest_of_pool, digest_of_rows
-from .model_reader import MOST_SHIFT, SIZE_CAP
+from .model_reader import MOST_SHIFT, SIZE_CAP, ModelReader
 from .records import Section
-from .sections import Sections, check_size, refuse_if
+from .sections import CHUNK, check_size, refuse_if
 from .status import Status
 
 
 class PartReader:
     """The sections of one part."""
 
-    def __init__(self, sections: Sections, model: SimpleNamespace, index: int, inputs: Inputs) -> None:
-        self.sections, self.model, self.inputs = sections, model, inputs
+    def __init__(self, reader: ModelReader, index: int) -> None:
+        self.sections, self.model, self.reader = reader.sections, reader.model, reader
         self.first = records.PART_STRIDE * index
         self.fields = SimpleNamespace()
 
@@ -153,7 +154,7 @@ class PartReader:
 
     def _check_bounds(self, f: SimpleNamespace) -> None:
         """No sum may leave 32 bits: *Bounds* of ``docs/spec/inference.md``."""
-        largest = self.model.limit if f.source == 1 and self.model.has_matrix else self.inputs.largest
+        largest = self.model.limit if f.source == 1 and self.model.has_matrix else self.reader.largest_value
         width = 1 << f.width_bits
         code = {
             0: (512 * self.n_inputs * largest + 64 * width) if f.directions else self.n_inputs * largest + width,
@@ -163,33 +164,42 @@ class PartReader:
             16: self.n_inputs * largest + f.n_levels * width,
         }.get(f.hash, min(self.n_inputs, 3) * largest + f.n_levels * width)
         refuse_if(code > LARGEST_INT, Status.OVERFLOW)
-        # Without a wide copy: the largest of a row is below 2**15 in size, and -min cannot wrap in int16.
-        high, low = self.counters.max(axis=1).astype(np.int64), self.counters.min(axis=1).astype(np.int64)
-        sizes = np.maximum(high, -low) * (width if f.flags & records.INTERPOLATED else 1)
-        if f.decode == 2:
-            assert self.decode is not None
-            total = np.zeros(self.model.n_outputs, np.int64)
-            for size, row in zip(sizes[:, 0], self.decode, strict=True):
-                total += size * np.abs(row.astype(np.int64))
-        else:
-            total = sizes.sum(axis=0)
+        total = np.zeros(self.model.n_outputs if f.decode == 2 else f.n_numbers, np.int64)
+        for first in range(0, f.n_numbers, CHUNK):
+            numbers = slice(first, first + CHUNK)
+            for rows, sizes in self._row_sizes(f, numbers):
+                if f.decode == 2:
+                    assert self.decode is not None
+                    total += sizes[:, 0] @ np.abs(self.decode[rows].astype(np.int64))
+                else:
+                    total[numbers] += sizes.sum(axis=0)
         refuse_if(int(total.max()) > LARGEST_INT, Status.OVERFLOW)
         if f.decode == 1:
             assert self.decode is not None
             decoded = np.zeros(self.model.n_outputs, np.int64)
-            for size, row in zip((total >> f.decode_shift) + 1, self.decode, strict=True):
-                decoded += size * np.abs(row.astype(np.int64))
+            step = max(1, CHUNK // self.model.n_outputs)
+            for start in range(0, f.n_numbers, step):
+                factors = (total[start : start + step] >> f.decode_shift) + 1
+                decoded += factors @ np.abs(self.decode[start : start + step].astype(np.int64))
             refuse_if(int(decoded.max()) > LARGEST_INT, Status.OVERFLOW)
+
+    def _row_sizes(self, f: SimpleNamespace, numbers: slice) -> Iterator[tuple[slice, np.ndarray]]:
+        """What a row may add to a sum, int64 (rows, numbers), for some rows after the other: wide copies stay small."""
+        counters = self.counters[:, :, numbers]
+        step = max(1, CHUNK // max(counters[0].size, self.model.n_outputs if f.decode == 2 else 1))
+        for start in range(0, f.n_rows, step):
+            rows = slice(start, start + step)
+            high, low = (edge(counters[rows], axis=1).astype(np.int64) for edge in (np.max, np.min))
+            yield rows, np.maximum(high, -low) << (f.width_bits if f.flags & records.INTERPOLATED else 0)
 
     def _digest(self) -> int:
         if self.fields.hash < 16:
             return digest_of_rows(self._row_hashes())
-        pool = self._pool(None, None)
-        return digest_of_pool(pool, self._are_boolean)
+        return 0 if self.fields.hash == 18 else digest_of_pool(self._pool(), self._are_boolean)
 
     def _are_boolean(self, places: list[int]) -> np.ndarray:
         is_projected = self.fields.source == 1 and self.model.projection != 0
-        return np.zeros(len(places), bool) if is_projected else self.inputs.are_boolean(places)
+        return np.zeros(len(places), bool) if is_projected else self.reader.are_boolean(places)
 
     def _row_hashes(self) -> RowHashes:
         f = self.fields
@@ -198,11 +208,9 @@ class PartReader:
         family = _family(f)
         return RowHashes(family, f.n_rows, f.n_buckets, self.n_inputs, f.n_concat, f.seed, fold, width_bits)
 
-    def _pool(self, columns: np.ndarray | None, booleans: np.ndarray | None) -> CodePool:
+    def _pool(self, columns: np.ndarray | None = None, booleans: np.ndarray | None = None) -> CodePool:
         f, is_whole = self.fields, self.model.is_whole
-        is_threshold = f.hash == 18
-        if is_threshold and columns is None:
-            columns = np.zeros(f.n_codes, np.int64)
+        thresholds = None if columns is None else self.thresholds.astype(np.int32 if is_whole else np.float32)
         return CodePool(
             records.POOLS[f.hash],
             f.n_codes,
@@ -217,10 +225,10 @@ class PartReader:
             width_bits=f.width_bits if is_whole else None,
             booleans=booleans,
             columns=columns,
-            thresholds=self.thresholds.astype(np.int32 if is_whole else np.float32) if is_threshold else None,
+            thresholds=thresholds,
         )
 
-    def make(self) -> Part:
+    def make(self, inputs: Inputs) -> Part:
         """The part, once the whole file is known to be good."""
         f = self.fields
         hashes: RowHashes | PooledRows
@@ -239,8 +247,9 @@ class PartReader:
                 )
                 indices = flat.reshape(f.n_rows, f.n_concat)
             booleans = None
-            if f.source == 0 or self.model.projection == 0:
-                booleans = self.inputs.booleans
+            is_random_bit = f.flags & records.SEEDED and not f.flags & records.LEVELS
+            if is_random_bit and (f.source == 0 or self.model.projection == 0):
+                booleans = inputs.booleans  # nothing else asks for them
             pool = self._pool(columns, booleans)
             hashes = PooledRows(pool, f.n_rows, f.n_concat, indices, bool(f.flags & records.INTERPOLATED))
         counter_type = records.COUNTER_TYPES[f.counter_type]

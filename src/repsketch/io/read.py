@@ -17,7 +17,7 @@ from ..sketch.part import Part
 from . import records
 from .extras import Sums, read_labels, read_sums
 from .framing import FILE_CAP, FIRST_OPTIONAL, is_known, unpack
-from .metadata import read_metadata
+from .metadata import check_metadata
 from .model_reader import ModelReader
 from .part_reader import PartReader
 from .records import Section
@@ -50,13 +50,17 @@ def read_file(path: str | os.PathLike, max_nbytes: int = FILE_CAP) -> bytes:
     name = f"{os.fspath(path)!s}: "
     # Without O_NONBLOCK, opening a pipe would wait for its other end.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with os.fdopen(handle, "rb") as file:
-        state = os.fstat(file.fileno())
+    try:
+        state = os.fstat(handle)
+        # Asked before fdopen, which has an error of its own for a directory.
         if not stat.S_ISREG(state.st_mode):
             raise FormatError(Status.NOT_REGULAR, name)
         if state.st_size > max_nbytes:
             raise FormatError(Status.FILE_CAP, name)
-        data = file.read(state.st_size + 1)
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            data = file.read(state.st_size + 1)
+    finally:
+        os.close(handle)
     if len(data) != state.st_size:
         raise FormatError(Status.FILE_CHANGED, name)
     return data
@@ -65,33 +69,37 @@ def read_file(path: str | os.PathLike, max_nbytes: int = FILE_CAP) -> bytes:
 def from_bytes(data: bytes, *, max_nbytes: int = FILE_CAP, name: str = "") -> Sketch:
     """The sketch in the bytes of a .rsk file; a ``FormatError`` says what is wrong with them."""
     try:
-        return _read(Sections(unpack(memoryview(data), max_nbytes)))
+        return _read(Sections(unpack(memoryview(data), max_nbytes)), bytes(data))
     except FormatError as error:
         raise FormatError(error.status, f"{name}: " if name else "") from None
 
 
-def _read(sections: Sections) -> Sketch:
+def _read(sections: Sections, data: bytes) -> Sketch:
     """Everything checked, then put together."""
     reader = ModelReader(sections)
     model = reader.model
-    inputs = reader.read_inputs()
-    projection, linear, linear_gain, offset = reader.read_projection(inputs)
-    parts = [PartReader(sections, model, i, inputs) for i in range(model.n_parts)]
+    reader.check_columns()
+    reader.check_projection()
+    parts = [PartReader(reader, i) for i in range(model.n_parts)]
     for part in parts:
         part.check()
     for kind in sections.contents:
         refuse_if(kind < FIRST_OPTIONAL and is_known(kind) and kind not in sections.used, Status.SECTION_UNEXPECTED)
     classes, names = read_labels(sections, model)
-    sums = read_sums(sections, model, parts, offset)
+    sums = read_sums(sections, model, parts, reader.offset)
     if Section.METADATA in sections.contents:
-        read_metadata(sections.contents[Section.METADATA])
+        check_metadata(sections.contents[Section.METADATA])
     try:
+        inputs, projection = reader.make_inputs(), reader.make_projection()
+        made = tuple(part.make(inputs) for part in parts)
         task = records.TASKS[model.task]
-        made = tuple(part.make() for part in parts)
-        form = Form(inputs, projection, made, offset, linear, linear_gain, task, classes, names)
-        return _as_sketch(form, sums)
+        linear, gain = reader.linear, reader.linear_gain
+        form = Form(inputs, projection, made, reader.offset, linear, gain, task, classes, names, data)
+        sketch = _as_sketch(form, sums)
     except InputError as error:  # a check of the form that the page forgot: refused all the same
         raise FormatError(Status.FIELD) from error
+    vars(sketch).setdefault("form", form)  # what a KernelSketch would make of itself again
+    return sketch
 
 
 def _as_sketch(form: Form, sums: Sums | None) -> Sketch:
@@ -111,6 +119,7 @@ def _as_sketch(form: Form, sums: Sums | None) -> Sketch:
         and form.inputs.kinds is None
         and form.feature_names is None
         and _has_units_of(form, part)
+        and (sums is not None or _is_written_alike(form, part))
     )
     if not is_paper:
         return CompiledSketch(form)
@@ -131,6 +140,11 @@ def _as_sketch(form: Form, sums: Sums | None) -> Sketch:
         )
     options |= {"output_scale": sums.scale, "output_bias": sums.bias, "debias": sums.debias}
     return KernelSketch(part.hashes, sums.state, **options)
+
+
+def _is_written_alike(form: Form, part: Part) -> bool:
+    """A sketch of the paper's kind keeps a gain an output, and calls a median of one group a mean."""
+    return len(part.gain) == form.n_outputs and (part.aggregate == "mean") == (part.n_groups == 1)
 
 
 def _has_units_of(form: Form, part: Part) -> bool:

@@ -89,5 +89,9 @@ class Sections:
         return result
 
     def unpacked(self, kind: int, n: int, n_bits: int) -> np.ndarray:
-        """The numbers of a checked section of packed indices, int64 (n,)."""
-        return unpack_bits(self.contents[kind], n, n_bits) if n_bits else np.zeros(n, np.int64)
+        """The numbers of a checked section of packed indices, int32 (n,)."""
+        result = np.zeros(n, np.int32)
+        for start in range(0, n if n_bits else 0, PACKED_CHUNK):
+            stop = min(start + PACKED_CHUNK, n)
+            result[start:stop] = unpack_bits(self.contents[kind][start * n_bits // 8 :], stop - start, n_bits)
+        return result

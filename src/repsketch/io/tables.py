@@ -10,7 +10,8 @@ from .status import FormatError, Status
 STRING_CAP = 1024
 _KINDS = {0: "<i8", 1: "<f8", 2: "u1"}
 _TEXT = 3
-_CHUNK = 65_536
+_TEXT_NBYTES = 4  # a character of an array of text
+WIDEST_NBYTES = 1 << 18  # larger arrays of text become arrays of strings
 
 
 def encode_strings(strings: Sequence[str]) -> bytes:
@@ -89,7 +90,10 @@ def decode_classes(data: memoryview, n: int) -> np.ndarray:
         raise FormatError(Status.PADDING)
     if kind == _TEXT:
         strings = decode_strings(data[8:], n, Status.CLASS_COUNT, Status.CLASS_DUPLICATE)
-        return np.array(strings)
+        # All entries of NumPy's arrays of text are as wide as the widest: one long label among thousands of short ones
+        # would take thousands of times its size.
+        is_narrow = _TEXT_NBYTES * n * max(map(len, strings)) <= WIDEST_NBYTES
+        return np.array(strings, None if is_narrow else object)
     start = 8 + (4 * n + 7) // 8 * 8
     dtype = np.dtype(_KINDS[kind])
     if len(data) != start + n * dtype.itemsize:

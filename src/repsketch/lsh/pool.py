@@ -23,6 +23,7 @@ KINDS = ("ternary", "sparse", "threshold")
 MAX_NONZEROS = 3
 MAX_CODES = 65_536
 MAX_SPREAD = 32_767
+MAX_THRESHOLD = 32_767
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +81,20 @@ class CodePool:
             raise InputError("columns and thresholds belong to kind='threshold', and only to it.")
         if self.columns is not None and (self.n_levels or self.n_axes or self.is_seeded or self.is_normalised):
             raise InputError("kind='threshold' stores everything about its bits; levels, axes and seeds have no place.")
-        if self.columns is not None and not (
-            len(self.columns) == self.n_codes and self.columns.max() < self.n_features
-        ):
-            raise InputError(f"columns must be {self.n_codes} numbers below n_features={self.n_features}.")
+        if self.is_normalised and not self.n_levels:
+            raise InputError("is_normalised=True needs levels; the sums of bits are not divided.")
+        if self.columns is not None and self.thresholds is not None:
+            self._check_stored(self.columns, self.thresholds)
+
+    def _check_stored(self, columns: np.ndarray, thresholds: np.ndarray) -> None:
+        if not (columns.shape == (self.n_codes,) and columns.min() >= 0 and columns.max() < self.n_features):
+            raise InputError(f"columns must be {self.n_codes} numbers from 0 to below n_features={self.n_features}.")
+        is_held = np.isfinite(thresholds)
+        if self.width_bits is not None:  # kept in at most two bytes
+            is_held &= (thresholds == np.floor(thresholds)) & (np.abs(thresholds.astype(np.float64)) <= MAX_THRESHOLD)
+        if thresholds.shape != (self.n_codes,) or not is_held.all():
+            kind = "finite" if self.width_bits is None else f"whole, of at most {MAX_THRESHOLD},"
+            raise InputError(f"thresholds must be {self.n_codes} {kind} numbers.")
 
     @property
     def is_binary(self) -> bool:

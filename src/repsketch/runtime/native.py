@@ -1,5 +1,6 @@
 """The C core as a runtime: arrays in, arrays out; everything else happens in ``native/``."""
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,11 @@ from ..errors import InputError
 from ..io import form_to_bytes
 from ..sketch import Form
 
-_native: Any
 try:
-    from .. import _native
+    _native: Any = import_module("repsketch._native")
 except ImportError:  # the package without its compiled part: the oracle serves
     _native = None
 
-#: Unpacked hash functions beyond this are drawn from the seed when needed instead.
-LARGEST_PLAN = 1 << 29
 _IN_PLACE = (np.dtype(np.float32), np.dtype(np.uint8))
 
 
@@ -25,10 +23,8 @@ class NativeRuntime:
 
     def __init__(self, form: Form, level: int = -1, compact: bool | None = None) -> None:
         self.form = form
-        data = form_to_bytes(form)
-        if compact is None:
-            compact = _native.plan_nbytes(data) > LARGEST_PLAN
-        self.model = _native.Model(data, len(data), compact, level)
+        data = form_to_bytes(form) if form.stored is None else form.stored
+        self.model = _native.Model(data, len(data), -1 if compact is None else int(compact), level)
         self._n_features, self._n_outputs = form.n_features, form.n_outputs
 
     @staticmethod

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..lsh.pool import PooledRows
 from ..predictor import TASKS
 from .inputs import Inputs
-from .numbers import check_whole
+from .numbers import check_floats, check_whole
 from .part import LARGEST_INT, Part
 from .projection import LARGEST_ENTRY, Projection
 
@@ -51,21 +51,23 @@ class Form:
     task: str | None = None
     classes: np.ndarray | None = None
     feature_names: tuple[str, ...] | None = None
+    stored: bytes | None = None  #: the checked file this form was read from; the C core runs it as it is
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.parts) <= MAX_PARTS:
             raise InputError(f"{len(self.parts)} parts; allowed are 1 to {MAX_PARTS}.")
         if self.task not in (None, *TASKS):
             raise InputError(f"task={self.task!r}; allowed are {TASKS} and None.")
-        if self.projection is not None and self.projection.matrix is not None:
-            if self.projection.matrix.shape[0] != self.inputs.n_values:
-                raise InputError(
-                    f"a projection of {len(self.projection.matrix)} rows for {self.inputs.n_values} values."
-                )
+        if self.projection is not None:
+            matrix = self.projection.matrix
+            n_taken = self.projection.n_components if matrix is None else len(matrix)
+            if n_taken != self.inputs.n_values:
+                raise InputError(f"a projection of {n_taken} rows for {self.inputs.n_values} values.")
             if (self.projection.limit is not None) != self.is_whole:
                 raise InputError("projection and inputs differ in precision.")
         for part in self.parts:
             self._check_part(part)
+        check_floats("offsets", self.offset, (self.n_outputs,))
         if not np.isfinite(self.offset).all() or not 1 <= self.n_outputs <= MAX_OUTPUTS:
             raise InputError(f"offset must be 1 to {MAX_OUTPUTS} finite numbers.")
         self._check_linear()
@@ -90,17 +92,23 @@ class Form:
             part.check_bounds(self.largest_of(part.source))
 
     def _check_linear(self) -> None:
+        if self.linear_gain is not None and (self.linear is None or not self.is_whole):
+            raise InputError("linear_gain belongs to a linear term in the int precision.")
         if self.linear is None:
             return
         if self.linear.shape != (self.n_coordinates, self.n_outputs):
             raise InputError(f"linear has shape {self.linear.shape}; needed is {(self.n_coordinates, self.n_outputs)}.")
         if not self.is_whole:
+            check_floats("linear", self.linear)
             if not np.all(np.abs(self.linear) <= LARGEST_ENTRY):
                 raise InputError(f"linear holds values beyond {LARGEST_ENTRY:.0e} or NaN; rescale the data.")
             return
         check_whole("linear", self.linear, "int8" if self.linear.dtype == np.int8 else "int16")
         if self.linear_gain is None or len(self.linear_gain) not in (1, self.n_outputs):
             raise InputError(f"a whole linear term needs a gain of 1 or {self.n_outputs} numbers.")
+        check_floats("linear gains", self.linear_gain)
+        if not (np.isfinite(self.linear_gain).all() and self.linear_gain.all()):
+            raise InputError("linear_gain must be finite numbers other than 0.")
         worst = int(np.abs(self.linear.astype(np.int64)).sum(axis=0).max()) * self.largest_of("projected")
         if worst > LARGEST_INT:
             raise InputError(f"the linear term could reach {worst}; 32 bits hold {LARGEST_INT}.")

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..lsh.family import COORDINATE_LIMIT, saturate
 from ..lsh.generator import MAX_FEATURES
 from ..settings import check_choice, check_count
-from .numbers import STORED_FLOATS, index_bits, packed_nbytes, round_floats
+from .numbers import STORED_FLOATS, check_floats, index_bits, packed_nbytes, round_floats
 
 NUMERIC, BOOLEAN = 0, 1
 LARGEST_VALUE = 32_767
@@ -53,7 +53,10 @@ class Inputs:
         check_count("n_features", self.n_features, MAX_FEATURES)
         check_choice("stored_as", self.stored_as, STORED_FLOATS)
         if self.columns is not None and not (
-            len(self.columns) and np.all(np.diff(self.columns) > 0) and self.columns[-1] < self.n_features
+            len(self.columns)
+            and self.columns[0] >= 0
+            and np.all(np.diff(self.columns) > 0)
+            and self.columns[-1] < self.n_features
         ):
             raise InputError(f"columns must rise, from 0 to below n_features={self.n_features}.")
         if self.kinds is not None and len(self.kinds) != self.n_columns:
@@ -67,6 +70,7 @@ class Inputs:
                 continue
             if len(array) not in (1, self.n_numeric) or not self.n_numeric:
                 raise InputError(f"{len(array)} {name} for {self.n_numeric} numeric columns; one, or one for each.")
+            check_floats(name, array)
             if not np.isfinite(array).all() or (name == "scales" and not np.all(array > 0)):
                 raise InputError(f"{name} must be finite numbers, scales above 0.")
             if not np.array_equal(round_floats(array, self.stored_as), array):

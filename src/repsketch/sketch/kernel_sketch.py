@@ -13,14 +13,11 @@ import numpy as np
 
 from ..arrays import as_outputs, as_table, check_width, iterate_blocks, sample_rows
 from ..errors import InputError, MergeError
-from ..lsh import Family, RowHashes
-from ..lsh.generator import resolve_seed
+from ..lsh import RowHashes
 from ..progress import progress_bar
-from ..settings import check_count
 from ..theory import Cost
-from .aggregate import choose_groups
-from .counters import DEFAULT_STEP, Counters
-from .form import MAX_OUTPUTS, Form
+from .counters import Counters
+from .form import Form
 from .inputs import Inputs
 from .part import Part
 from .projection import LARGEST_ENTRY, Projection
@@ -67,37 +64,6 @@ class KernelSketch(Sketch):
             array = getattr(self, name)
             if array is not None and not np.all(np.abs(array) <= LARGEST_ENTRY):  # NaN fails too
                 raise InputError(f"{name} holds values beyond {LARGEST_ENTRY:.0e} or NaN; rescale the data.")
-
-    @classmethod
-    def empty(
-        cls,
-        family: Family,
-        n_rows: int,
-        n_buckets: int,
-        n_features: int,
-        n_concat: int = 1,
-        *,
-        n_outputs: int = 1,
-        aggregate: str = "mean",
-        n_groups: int | None = None,
-        fold: str = "universal",
-        debias: bool = True,
-        weight_step: float = DEFAULT_STEP,
-        random_state: Any = 0,
-    ) -> "KernelSketch":
-        """A sketch without points, to ``add`` weighted points to: a weighted RACE sketch.
-
-        >>> from repsketch import lsh
-        >>> density = Sketch.empty(lsh.L2(bandwidth=1.0), n_rows=50, n_buckets=16, n_features=2)
-        >>> density = density.add([[0.0, 0.0], [9.0, 9.0]], [2.0, 1.0])
-        >>> density.predict([[0.0, 0.0]]).round()
-        array([2.], dtype=float32)
-        """
-        hashes = RowHashes(family, n_rows, n_buckets, n_features, n_concat, resolve_seed(random_state), fold)
-        check_count("n_outputs", n_outputs, MAX_OUTPUTS)
-        n_groups = choose_groups(aggregate, n_groups, n_rows)
-        sums = Counters.zeros(n_rows, n_buckets, n_outputs, weight_step)
-        return cls(hashes, sums, debias=debias, n_groups=n_groups)
 
     @cached_property
     def counters(self) -> np.ndarray:

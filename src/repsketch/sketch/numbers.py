@@ -46,11 +46,13 @@ def encode_float8(values: np.ndarray, bias: int) -> np.ndarray:
 
     Values are rounded to the nearest that can be held.
     """
-    mantissa, exponent = np.frexp(np.abs(values).astype(np.float64))
+    sizes = np.abs(values).astype(np.float64)
+    mantissa, exponent = np.frexp(sizes)
     steps = np.rint((2.0 * mantissa - 1.0) * FLOAT8_MANTISSA).astype(np.int64)
     whole = (exponent - 1 - bias) * FLOAT8_MANTISSA + steps
     # Byte 0 means 0: the smallest size is one step above the smallest power of two.
-    whole = np.where((values == 0) | (whole < 0), 0, np.clip(whole, 1, FLOAT8_EXPONENTS * FLOAT8_MANTISSA - 1))
+    is_zero = 2.0 * sizes <= np.ldexp(1.0 + 1.0 / FLOAT8_MANTISSA, bias)
+    whole = np.where(is_zero, 0, np.clip(whole, 1, FLOAT8_EXPONENTS * FLOAT8_MANTISSA - 1))
     return (whole | np.where((values < 0) & (whole > 0), 128, 0)).astype(np.uint8)
 
 
@@ -93,6 +95,13 @@ def round_floats(values: np.ndarray, stored_as: str) -> np.ndarray:
         bias = float8_bias(values)
         return decode_float8(encode_float8(values, bias), bias)
     return values
+
+
+def check_floats(name: str, array: np.ndarray, shape: tuple[int, ...] | None = None) -> None:
+    """Refuse an array that is not float32, which would be computed with in another precision, or of another shape."""
+    if array.dtype != np.float32 or (shape is not None and array.shape != shape):
+        wanted = "" if shape is None else f" and shape {shape}"
+        raise InputError(f"{name} have dtype {array.dtype} and shape {array.shape}; needed is dtype float32{wanted}.")
 
 
 def check_whole(name: str, array: np.ndarray, counter_type: str) -> None:

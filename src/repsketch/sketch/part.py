@@ -14,7 +14,7 @@ from ..lsh.family import Family
 from ..lsh.pool import PooledRows
 from ..settings import check_choice, check_count
 from .aggregate import group_bounds, median
-from .numbers import BITS, check_whole, index_bits, packed_nbytes
+from .numbers import BITS, check_floats, check_whole, index_bits, packed_nbytes
 
 SOURCES = ("values", "projected")
 AGGREGATES = ("sum", "mean", "median_of_means")
@@ -70,6 +70,7 @@ class Part:
                 "median_of_means goes without a decode matrix and, in the int precision, with equal groups."
             )
         self._check_decode()
+        check_floats("gains", self.gain)
         if len(self.gain) not in (1, self.n_outputs) or not (np.isfinite(self.gain).all() and self.gain.all()):
             raise InputError(f"gain must be 1 or {self.n_outputs} finite numbers other than 0.")
 
@@ -82,6 +83,8 @@ class Part:
             )
         if self.row_decode is not None and (len(self.row_decode), 1) != (self.n_rows, self.counters.shape[2]):
             raise InputError("a decode matrix of rows needs one row for each row of counters, and single counters.")
+        if self.decode_shift and not (self.is_whole and self.shared_decode is not None):
+            raise InputError("decode_shift belongs to a shared decode matrix in the int precision.")
         if self.decode is not None:
             check_whole("the decode matrix", self.decode, "int8" if self.is_whole else "float32")
 

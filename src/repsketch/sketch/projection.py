@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import InputError
 from ..lsh.family import saturate
 from ..settings import check_choice, check_count
-from .numbers import packed_nbytes
+from .numbers import check_floats, packed_nbytes
 
 KINDS = ("shift", "float32", "int8", "ternary")
 LARGEST_ENTRY = 2.0**40  # times a saturated coordinate and a million features this stays within float32
@@ -58,6 +58,32 @@ class Projection:
         for name, array in floats.items():
             if array is not None and array.dtype.kind == "f" and not np.all(np.abs(array) <= LARGEST_ENTRY):
                 raise InputError(f"{name} holds values beyond {LARGEST_ENTRY:.0e} or NaN; rescale the data.")
+        self._check_arrays()
+
+    def _check_arrays(self) -> None:
+        """Which arrays there are, their shapes and types."""
+        is_whole, p = self.limit is not None, self.n_components
+        needs_scales = not is_whole and self.kind in ("int8", "ternary")
+        if needs_scales != (self.scales is not None) or (self.scales is not None and not self.scales.all()):
+            raise InputError(
+                "scales, none of them 0, belong to whole matrices in the float32 precision, and only there."
+            )
+        if not is_whole and (self.multipliers is not None or self.right_shift):
+            raise InputError("multipliers and right_shift belong to the int precision.")
+        if self.matrix is not None and (self.matrix.ndim != 2 or self.matrix.shape[1] != p):
+            raise InputError(f"a matrix of shape {self.matrix.shape} for {p} components.")
+        if self.matrix is not None and self.kind == "float32":
+            check_floats("the matrix", self.matrix)
+        if self.scales is not None:
+            check_floats("scales", self.scales, (p,))
+        if self.shift is not None and not is_whole:
+            check_floats("shift", self.shift, (p,))
+        for name, dtype in (("shift", np.int32), ("multipliers", np.int16)) if is_whole else ():
+            array = getattr(self, name)
+            if array is not None and (array.dtype != dtype or array.shape != (p,)):
+                raise InputError(
+                    f"{name} have dtype {array.dtype} and shape {array.shape}; needed are {p} of {dtype.__name__}."
+                )
 
     def apply(self, values: np.ndarray) -> np.ndarray:
         """Coordinates z (p, n), float32 or int32, for values (D, n)."""

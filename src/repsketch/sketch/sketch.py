@@ -15,13 +15,18 @@ import numpy as np
 
 from ..arrays import as_table, check_width, iterate_blocks
 from ..errors import MergeError
-from ..lsh import Family
+from ..lsh import Family, RowHashes
+from ..lsh.generator import resolve_seed
 from ..predictor import Predictor
+from ..settings import check_count
 from ..theory import Cost
-from .form import Form
+from .aggregate import choose_groups
+from .counters import DEFAULT_STEP, Counters
+from .form import MAX_OUTPUTS, Form
 from .query import buckets, query
 
 if TYPE_CHECKING:
+    from .kernel_sketch import KernelSketch
     from .quantize import Change
 
 
@@ -33,19 +38,37 @@ class Sketch(Predictor):
     def form(self) -> Form:
         """The deployed form: columns, projection, parts of rows, outputs."""
 
-    @classmethod
+    @staticmethod
     def empty(
-        cls, family: Family, n_rows: int, n_buckets: int, n_features: int, n_concat: int = 1, **options: Any
-    ) -> Any:
-        """A sketch without points, to ``add`` weighted points to; see ``KernelSketch.empty``.
+        family: Family,
+        n_rows: int,
+        n_buckets: int,
+        n_features: int,
+        n_concat: int = 1,
+        *,
+        n_outputs: int = 1,
+        aggregate: str = "mean",
+        n_groups: int | None = None,
+        fold: str = "universal",
+        debias: bool = True,
+        weight_step: float = DEFAULT_STEP,
+        random_state: Any = 0,
+    ) -> "KernelSketch":
+        """A sketch without points, to ``add`` weighted points to: a weighted RACE sketch.
 
         >>> from repsketch import lsh
-        >>> Sketch.empty(lsh.L1(bandwidth=1.0), n_rows=50, n_buckets=16, n_features=1).nbytes
-        3240
+        >>> density = Sketch.empty(lsh.L2(bandwidth=1.0), n_rows=50, n_buckets=16, n_features=2)
+        >>> density = density.add([[0.0, 0.0], [9.0, 9.0]], [2.0, 1.0])
+        >>> density.predict([[0.0, 0.0]]).round()
+        array([2.], dtype=float32)
         """
         from .kernel_sketch import KernelSketch
 
-        return KernelSketch.empty(family, n_rows, n_buckets, n_features, n_concat, **options)
+        hashes = RowHashes(family, n_rows, n_buckets, n_features, n_concat, resolve_seed(random_state), fold)
+        check_count("n_outputs", n_outputs, MAX_OUTPUTS)
+        n_groups = choose_groups(aggregate, n_groups, n_rows)
+        sums = Counters.zeros(n_rows, n_buckets, n_outputs, weight_step)
+        return KernelSketch(hashes, sums, debias=debias, n_groups=n_groups)
 
     @property
     def n_features(self) -> int:

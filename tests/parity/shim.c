@@ -1,0 +1,34 @@
+/* One call from file to outputs, for tests that load the runtime as built by some compiler. */
+#include <stdlib.h>
+
+#include "rsk.h"
+
+/* Outputs (n, n_outputs) of n dense rows of floats, in batches or one row at a time; returns the status, or -1 without
+ * memory. level: an instruction set, -1 for the best. */
+int shim_predict(const void *file, size_t n_bytes, int level, int compact, int one_by_one, const float *X, size_t n,
+                 float *out) {
+    rsk_model model;
+    rsk_status status = rsk_open(file, n_bytes, n_bytes, &model);
+    if (status != RSK_OK) return (int)status;
+    const size_t plan_nbytes = rsk_plan_nbytes(&model, compact);
+    /* Room to move both up to the next 64 bytes. */
+    char *memory = malloc(plan_nbytes + 64);
+    if (memory == NULL) return -1;
+    const rsk_plan *plan = NULL;
+    status = rsk_plan_make(&model, compact, level, memory + (64 - (size_t)memory % 64), plan_nbytes, &plan);
+    char *scratch = status == RSK_OK ? malloc(rsk_scratch_nbytes(plan, !one_by_one) + 64) : NULL;
+    if (scratch != NULL) {
+        void *aligned = scratch + (64 - (size_t)scratch % 64);
+        size_t where[2];
+        const rsk_rows rows = {X, model.n_features, NULL, NULL, 0};
+        if (!one_by_one) status = rsk_predict_batch(plan, &rows, n, out, aligned, NULL, where);
+        for (size_t i = 0; one_by_one && i < n && status == RSK_OK; i++)
+            status = rsk_predict(plan, X + i * model.n_features, out + i * model.n_outputs, aligned);
+    }
+    const int has_failed = status == RSK_OK && scratch == NULL;
+    free(scratch);
+    free(memory);
+    return has_failed ? -1 : (int)status;
+}
+
+int shim_level_exists(int level) { return rsk_level_exists(level); }

@@ -1,0 +1,364 @@
+"""The C core against the oracle: bucket numbers, then accumulators, then outputs, all to the last bit.
+
+A million rows and more over random forms of every kind, at every instruction set; then every other way into the core:
+compact plans, single rows, threads, sparse rows, rows of bytes, strides.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from forms import FAMILIES, POOLS, THEMES, random_form, random_inputs
+
+from repsketch import lsh
+from repsketch.io import form_to_bytes
+from repsketch.lsh import RowHashes
+from repsketch.lsh.pool import CodePool, PooledRows
+from repsketch.sketch.form import Form
+from repsketch.sketch.inputs import Inputs
+from repsketch.sketch.part import Part
+from repsketch.sketch.query import accumulators, buckets, query
+
+native = pytest.importorskip("repsketch._native", reason="the package was installed without its compiled part")
+
+N_FORMS = 14 * len(THEMES)
+LEVELS = native.levels()
+MOST_ROWS = 12_000
+FEW_ROWS = 200  # three blocks of 64 and a rest
+
+
+def n_rows_of(form: Form) -> int:
+    """Rows to compare: many where the oracle is quick, never a whole number of blocks."""
+    work = form.inputs.n_values * form.n_coordinates
+    for part in form.parts:
+        work += part.n_rows * (part.hashes.n_concat * (8 + part.hashes.n_features) + 2 * part.counters.shape[2])
+    return int(np.clip(80_000_000 // work, 1_000, MOST_ROWS)) | 1
+
+
+@dataclass
+class Truth:
+    """What the oracle says."""
+
+    buckets: np.ndarray  #: (n, rows)
+    accumulators: np.ndarray  #: (n, parts, outputs), their 32 bits
+    outputs: np.ndarray  #: (n, outputs), their 32 bits
+
+    @classmethod
+    def of(cls, form: Form, X: np.ndarray) -> "Truth":
+        accumulated = np.ascontiguousarray(accumulators(form, X).transpose(1, 0, 2))
+        return cls(buckets(form, X), accumulated.view(np.int32), query(form, X).view(np.int32))
+
+    def first(self, n: int) -> "Truth":
+        return Truth(self.buckets[:n], self.accumulators[:n], self.outputs[:n])
+
+
+def open_model(form: Form, level: int, compact: bool = False):
+    data = form_to_bytes(form)
+    return native.Model(data, len(data), compact, level)
+
+
+def check_same(what: str, found: np.ndarray, wanted: np.ndarray) -> None:
+    if np.array_equal(found, wanted):
+        return
+    differing = np.argwhere(found != wanted)
+    first = tuple(int(i) for i in differing[0])
+    raise AssertionError(f"{what}: {len(differing)} of {found.size} differ, first {first}: {found[first]}, not {wanted[first]}")
+
+
+def check_trace(what: str, model, X: np.ndarray, truth: Truth, one_by_one: bool = False) -> None:
+    """Buckets first, then accumulators, then outputs."""
+    # Filled with what no result is, so that nothing is right by having been there.
+    found = Truth(*(np.full_like(array, -77_777_777) for array in (truth.buckets, truth.accumulators, truth.outputs)))
+    model.trace(X, found.outputs.view(np.float32), found.buckets, found.accumulators, one_by_one)
+    for name in ("buckets", "accumulators", "outputs"):
+        check_same(f"{name} traced, {what}", getattr(found, name), getattr(truth, name))
+
+
+def check_predict(what: str, model, X: np.ndarray, truth: Truth, n_threads: int = 1) -> None:
+    """Outputs without a trace, which takes the fastest path."""
+    found = np.full(truth.outputs.shape, np.nan, np.float32)
+    model.predict(X, found, n_threads)
+    check_same(f"outputs, {what}", found.view(np.int32), truth.outputs)
+
+
+@pytest.mark.parametrize("seed", range(N_FORMS))
+def test_batches(seed):
+    form = random_form(seed)
+    X = random_inputs(form, n_rows_of(form), seed)
+    truth = Truth.of(form, X)
+    for name, level in LEVELS.items():
+        model = open_model(form, level)
+        check_trace(name, model, X, truth)
+        check_predict(name, model, X, truth)
+
+
+def test_the_batches_have_a_million_rows():
+    assert N_FORMS >= 120
+    assert sum(n_rows_of(random_form(seed)) for seed in range(N_FORMS)) >= 1_000_000
+
+
+@pytest.mark.parametrize("seed", range(N_FORMS))
+def test_other_ways_in(seed):
+    form = random_form(seed)
+    X = random_inputs(form, FEW_ROWS, 1000 + seed)
+    truth = Truth.of(form, X)
+    for name, level in LEVELS.items():
+        model = open_model(form, level)
+        for n in (1, 63, 64, 65):
+            check_predict(f"{name}, {n} rows", model, X[:n], truth.first(n))
+        check_trace(f"{name}, one by one", model, X, truth, one_by_one=True)
+        check_single_rows(name, model, X, truth)
+        for n_threads in (2, 3):
+            check_predict(f"{name}, {n_threads} threads", model, X, truth, n_threads)
+        check_strides(name, model, X, truth)
+        # A compact plan draws its hash functions again for every block: a block and a rest must do.
+        compact = open_model(form, level, compact=True)
+        check_predict(f"{name}, compact", compact, X[:70], truth.first(70))
+        check_trace(f"{name}, compact", compact, X[:70], truth.first(70))
+        check_trace(f"{name}, compact, one by one", compact, X[:3], truth.first(3), one_by_one=True)
+        check_single_rows(f"{name}, compact", compact, X[:3], truth.first(3))
+
+
+def check_single_rows(what: str, model, X: np.ndarray, truth: Truth) -> None:
+    found = np.full(truth.outputs.shape, np.nan, np.float32)
+    for row, out in zip(X, found, strict=True):
+        model.predict_row(row, out)
+    check_same(f"outputs, {what}, predict_row", found.view(np.int32), truth.outputs)
+
+
+def check_strides(name: str, model, X: np.ndarray, truth: Truth) -> None:
+    n, d = X.shape
+    apart = np.full((n, d + 5), np.nan, np.float32)  # reading beside the columns would be refused
+    apart[:, 3 : 3 + d] = X
+    check_predict(f"{name}, rows apart", model, apart[:, 3 : 3 + d], truth)
+    check_predict(f"{name}, rows apart, 2 threads", model, apart[:, 3 : 3 + d], truth, n_threads=2)
+    check_predict(f"{name}, every other row", model, np.repeat(X, 2, axis=0)[::2], truth)
+    again = np.broadcast_to(X[0], (70, d))
+    check_predict(f"{name}, one row again and again", model, again, Truth(*([None] * 2), truth.outputs[[0] * 70]))
+    backward = Truth(truth.buckets[::-1], truth.accumulators[::-1], truth.outputs[::-1])
+    check_predict(f"{name}, backwards", model, X[::-1], backward)
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    check_predict(f"{name}, read-only", model, frozen, truth)
+
+
+@pytest.mark.parametrize("seed", range(0, N_FORMS, 2))
+def test_sparse_rows(seed):
+    form = random_form(seed)
+    rng = np.random.default_rng(seed)
+    X = random_inputs(form, FEW_ROWS, 2000 + seed)
+    X[rng.random(X.shape) < rng.choice([0.0, 0.5, 0.95])] = 0.0
+    table = sp.csr_matrix(X)
+    table.data[rng.random(len(table.data)) < 0.1] = 0.0  # zeros may be stored, too
+    truth = Truth.of(form, table.toarray())
+    ends, columns = table.indptr.astype(np.int32), table.indices.astype(np.int32)
+    for name, level in LEVELS.items():
+        for compact in (False, True):
+            n = 70 if compact else FEW_ROWS
+            model = open_model(form, level, compact)
+            for n_threads in (1, 2, 3):
+                found = np.full((n, form.n_outputs), np.nan, np.float32)
+                model.predict_sparse(table.data, ends[: n + 1], columns, found, n_threads)
+                check_same(f"outputs, {name}, sparse", found.view(np.int32), truth.outputs[:n])
+            check_predict(f"{name}, the same rows dense", model, table.toarray()[:n], truth.first(n))
+
+
+@pytest.mark.parametrize("seed", range(0, N_FORMS, 2))
+def test_rows_of_bytes(seed):
+    form = random_form(seed)
+    X = np.random.default_rng(seed).integers(0, 256, (FEW_ROWS, form.n_features), np.uint8)
+    X[::3] %= 4  # small ones: categories, zeros
+    truth = Truth.of(form, X.astype(np.float32))
+    for name, level in LEVELS.items():
+        for compact in (False, True):
+            n = 70 if compact else FEW_ROWS
+            model, what = open_model(form, level, compact), f"{name}, uint8"
+            for n_threads in (1, 2, 3):
+                check_predict(what, model, X[:n], truth.first(n), n_threads)
+            check_trace(what, model, X[:n], truth.first(n))
+            check_trace(f"{what}, one by one", model, X[:5], truth.first(5), one_by_one=True)
+        check_predict(f"{name}, the same rows as floats", model, X[:70].astype(np.float32), truth.first(70))
+        apart = np.full((FEW_ROWS, form.n_features + 3), 255, np.uint8)
+        apart[:, 1:-2] = X
+        check_predict(f"{name}, uint8, rows apart", open_model(form, level), apart[:, 1:-2], truth, n_threads=2)
+
+
+# -- every option occurs ------------------------------------------------------------------------
+
+
+def options_of(form: Form) -> set[str]:
+    """The choices a form makes, as words; those of hashing with the precision they are made in."""
+    inputs, projection, kind = form.inputs, form.projection, form.precision
+    found = {
+        kind,
+        f"{len(form.parts)} parts",
+        f"{kind} projection {None if projection is None else projection.kind}",
+        f"{kind} linear {None if form.linear is None else form.linear.dtype}",
+        f"{kind} stored as {inputs.stored_as}" if inputs.scales is not None else "no scales",
+        "some columns" if inputs.columns is not None else "all columns",
+        f"{kind} missing" if inputs.accepts_missing else f"{kind} nothing missing",
+        f"centers {None if inputs.centers is None else min(len(inputs.centers), 2)}",
+        f"scales {None if inputs.scales is None else min(len(inputs.scales), 2)}",
+    }
+    kinds = {0} if inputs.kinds is None else set(np.asarray(inputs.kinds).tolist())
+    found |= {f"{kind} column {name}" for name, k in (("numeric", {0}), ("boolean", {1})) if kinds & k}
+    found |= {f"{kind} column categorical"} if kinds - {0, 1} else set()
+    found |= {"all boolean"} if kinds == {1} else set()
+    found |= {"many categories"} if max(kinds) > 256 else set()
+    found |= {"many outputs"} if form.n_outputs > 16 else set()
+    if projection is not None:
+        found |= {f"{kind} shift {projection.shift is not None}", f"{kind} multipliers {projection.multipliers is not None}"}
+        found |= {f"right shift {projection.right_shift > 0}"} if form.is_whole else set()
+    for part in form.parts:
+        found |= {f"{kind} {word}" for word in options_of_part(part)}
+        found.add(f"R {part.hashes.n_buckets}")
+    return found
+
+
+def options_of_part(part: Part) -> set[str]:
+    hashes = part.hashes
+    decode = "rows" if part.row_decode is not None else "shared" if part.shared_decode is not None else None
+    found = {
+        f"source {part.source}", f"counters {part.counter_type}", f"aggregate {part.aggregate}", f"decode {decode}",
+        f"K {hashes.n_concat}", f"even groups {part.n_groups % 2 == 0}", f"gains {min(len(part.gain), 2)}",
+        "width up to 30" if hashes.n_features <= 30 else "width up to 128" if hashes.n_features <= 128 else "wide",
+    }  # fmt: skip
+    found |= {"many rows"} if part.n_rows > 256 else set()
+    found |= {"one row"} if part.n_rows == 1 else set()
+    found |= {f"w {hashes.width_bits}"} if hashes.width_bits is not None else set()
+    found |= {f"p {hashes.n_features}"} if hashes.n_features < 4 else set()
+    found |= {"decode shift"} if part.decode_shift else set()
+    if isinstance(hashes, RowHashes):
+        family = f"{hashes.family.name} {getattr(hashes.family, 'directions', '')}".strip()
+        found.add(f"{family} {hashes.fold}")
+        if family == "l2 ternary" and hashes.fold == "universal" and hashes.n_concat == 1 and hashes.width_bits == 8:
+            found.add(f"table of codes {part.counter_type}")
+        return found
+    pool, kind = hashes.pool, hashes.pool.kind
+    found |= {f"pool {kind} {'bits' if pool.is_binary else 'levels'}", f"indices {hashes.indices is not None}"}
+    found |= {f"seeded {kind}"} if pool.is_seeded else set()
+    found |= {f"axes {kind}"} if pool.n_axes else set()
+    found |= {f"normalised {kind}"} if pool.is_normalised else set()
+    found |= {f"between levels {kind} seeded {pool.is_seeded}"} if hashes.interpolate else set()
+    found |= {f"at most {pool.n_nonzeros}"} if kind == "sparse" else set()
+    if pool.thresholds is not None and pool.width_bits is not None:
+        found.add(f"thresholds of {1 if np.abs(pool.thresholds).max() <= 127 else 2} bytes")
+    return found
+
+
+def wanted_options() -> set[str]:
+    both = ("float32", "int")
+    wanted = {"float32", "int", "1 parts", "2 parts", "4 parts", "some columns", "all columns", "no scales", "many outputs"}
+    wanted |= {"centers None", "centers 1", "centers 2", "scales None", "scales 1", "scales 2", "all boolean", "many categories"}
+    wanted |= {f"float32 projection {k}" for k in (None, "shift", "float32", "int8", "ternary")}
+    wanted |= {f"int projection {k}" for k in (None, "int8", "ternary")} | {"int multipliers True", "int multipliers False"}
+    wanted |= {"float32 linear None", "float32 linear float32", "int linear None", "int linear int8", "int linear int16"}
+    wanted |= {"right shift True", "right shift False", "int decode shift"} | {f"int w {w}" for w in (0, 1, 4, 6, 8, 12, 15)}
+    wanted |= {"float32 counters float32", "int thresholds of 1 bytes", "int thresholds of 2 bytes"}
+    wanted |= {"int table of codes int8", "int table of codes int4"}
+    words = [f"stored as {k}" for k in ("float32", "bfloat16", "float8")] + ["missing", "nothing missing"]
+    words += [f"column {k}" for k in ("numeric", "boolean", "categorical")] + ["shift True", "shift False"]
+    words += [f"counters {k}" for k in ("int16", "int8", "int4")] + ["source projected", "source values"]
+    words += [f"aggregate {k}" for k in ("sum", "mean", "median_of_means")] + ["even groups True", "even groups False"]
+    words += [f"decode {k}" for k in (None, "shared", "rows")] + [f"K {k}" for k in (1, 2, 3, 4)]
+    words += ["gains 1", "gains 2", "many rows", "one row", "p 1", "width up to 30", "width up to 128", "wide"]
+    wanted |= {f"R {n}" for n in (2, 3, 4, 8, 16, 17, 64, 100, 256, 1000, 4096, 5000, 65_535, 65_536)}
+    for family in FAMILIES:
+        name = f"{family.name} {getattr(family, 'directions', '')}".strip()
+        words += [f"{name} universal"] + ([f"{name} direct"] if family.has_ordered_codes else [])
+    words += [f"pool {kind} bits" for kind in POOLS] + ["indices True", "indices False"]
+    for kind in ("ternary", "sparse"):
+        words += [f"pool {kind} levels", f"seeded {kind}", f"axes {kind}", f"normalised {kind}"]
+        words += [f"between levels {kind} seeded {k}" for k in (False, True)]
+    words += [f"at most {n}" for n in (1, 2, 3)]
+    return wanted | {f"{precision} {word}" for precision in both for word in words}
+
+
+def test_every_option_occurs():
+    found: dict[str, int] = {}
+    for seed in range(N_FORMS):
+        for word in options_of(random_form(seed)):
+            found[word] = found.get(word, 0) + 1
+    assert wanted_options() - set(found) == set()
+    # The commonest sketches are met often, not by luck.
+    assert min(found["int l2 ternary universal"], found["float32 l2 ternary universal"]) >= 5
+    assert found["int table of codes int8"] + found["int table of codes int4"] >= 10
+
+
+def test_inputs_have_what_they_promise():
+    form = random_form(0, theme="paper")
+    X = random_inputs(form, 4_000, 0)
+    tiny = np.finfo(np.float32).tiny
+    assert ((X != 0) & (np.abs(X) < tiny)).any()
+    for value in (0.0, 1.0, 3e38, -3e38):
+        assert (X == np.float32(value)).any()
+    assert (np.signbit(X) & (X == 0)).any()
+
+
+# -- the largest sizes --------------------------------------------------------------------------
+
+
+def largest(hashes: RowHashes | PooledRows, n_outputs: int = 1) -> Form:
+    """A form of this one part, over all-boolean columns or plain numbers."""
+    rng = np.random.default_rng(0)
+    is_whole = hashes.width_bits is not None
+    inputs = Inputs(hashes.n_features, limits=(-127, 127) if is_whole else None)
+    shape = (hashes.n_rows, hashes.n_buckets, n_outputs)
+    counters = rng.integers(-7, 8, shape, np.int8) if is_whole else rng.standard_normal(shape, np.float32)
+    gain = rng.standard_normal(n_outputs, np.float32)
+    part = Part(hashes, counters, gain, "int8" if is_whole else "float32", aggregate="sum")
+    return Form(inputs, None, (part,), rng.standard_normal(n_outputs, np.float32))
+
+
+def sparse_pool(n_codes: int, n_features: int, width_bits: int | None, **options) -> CodePool:
+    return CodePool("sparse", n_codes, n_features, seed=5, n_axes=1, width_bits=width_bits, is_seeded=True, **options)
+
+
+def threshold_pool(n_codes: int, n_features: int, width_bits: int | None) -> CodePool:
+    rng = np.random.default_rng(2)
+    columns, thresholds = rng.integers(0, n_features, n_codes), rng.integers(-30, 31, n_codes)
+    thresholds = thresholds.astype(np.float32 if width_bits is None else np.int32)
+    return CodePool("threshold", n_codes, n_features, width_bits=width_bits, columns=columns, thresholds=thresholds)
+
+
+def indexed(pool: CodePool, n_rows: int, n_concat: int) -> PooledRows:
+    indices = np.random.default_rng(1).integers(0, pool.n_codes, (n_rows, n_concat))
+    return PooledRows(pool, n_rows, n_concat, indices)
+
+
+D = 1_048_576
+LARGEST_FORMS = {
+    "columns, sets": lambda w: largest(RowHashes(lsh.MinHash(), 2, 16, D, 1, 3, "universal", w)),
+    "columns, pool": lambda w: largest(indexed(sparse_pool(6, D, w), 5, 2)),
+    "columns, additions": lambda w: largest(RowHashes(lsh.L2(1.0), 2, 16, D, 1, 3, "universal", w)),
+    "rows": lambda w: largest(RowHashes(lsh.L2(1.0), 65_536, 4, 2, 1, 3, "universal", w)),
+    "codes, pool": lambda w: largest(indexed(threshold_pool(65_536, 3, w), 300, 3)),
+    "buckets": lambda w: largest(RowHashes(lsh.L2(1.0), 3, 65_536, 4, 2, 3, "universal", w)),
+    "levels": lambda w: largest(RowHashes(lsh.L2(0.01), 3, 65_536, 4, 1, 3, "direct", w)),
+    "levels, pool": lambda w: largest(indexed(sparse_pool(4, 4, w, n_levels=65_536), 3, 1)),
+    "outputs": lambda w: largest(RowHashes(lsh.L2(1.0), 3, 2, 4, 1, 3, "universal", w), n_outputs=65_536),
+    "codes of a row": lambda w: largest(RowHashes(lsh.L2(1.0), 2, 16, 3, 4_096, 3, "universal", w)),
+    "bits of a row": lambda w: largest(RowHashes(lsh.Angular("ternary"), 2, 65_536, 3, 16, 3, "direct", w)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("width_bits", [None, 5], ids=["float32", "int"])
+@pytest.mark.parametrize("make", LARGEST_FORMS.values(), ids=LARGEST_FORMS)
+def test_largest_sizes(make, width_bits):
+    form = make(width_bits)
+    X = random_inputs(form, 3, 0)
+    if form.n_features == D:
+        X[0, ::2], X[1, 5:], X[2, :-1] = 0.0, 0.0, 0.0  # many, few, and only the last column
+    truth = Truth.of(form, X)
+    for name, level in LEVELS.items():
+        model = open_model(form, level)
+        check_trace(name, model, X, truth)
+        check_predict(name, model, X, truth)
+        check_single_rows(name, model, X, truth)
+    compact = open_model(form, level, compact=True)
+    check_predict(f"{name}, compact", compact, X[:1], truth.first(1))
+    table = sp.csr_matrix(X)
+    found = np.empty((3, form.n_outputs), np.float32)
+    model.predict_sparse(table.data, table.indptr.astype(np.int32), table.indices.astype(np.int32), found, 1)
+    check_same("sparse", found.view(np.int32), truth.outputs)
