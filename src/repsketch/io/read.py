@@ -119,7 +119,6 @@ def _as_sketch(form: Form, sums: Sums | None) -> Sketch:
         and form.inputs.kinds is None
         and form.feature_names is None
         and _has_units_of(form, part)
-        and (sums is not None or _is_written_alike(form, part))
     )
     if not is_paper:
         return CompiledSketch(form)
@@ -140,11 +139,6 @@ def _as_sketch(form: Form, sums: Sums | None) -> Sketch:
         )
     options |= {"output_scale": sums.scale, "output_bias": sums.bias, "debias": sums.debias}
     return KernelSketch(part.hashes, sums.state, **options)
-
-
-def _is_written_alike(form: Form, part: Part) -> bool:
-    """A sketch of the paper's kind keeps a gain an output, and calls a median of one group a mean."""
-    return len(part.gain) == form.n_outputs and (part.aggregate == "mean") == (part.n_groups == 1)
 
 
 def _has_units_of(form: Form, part: Part) -> bool:

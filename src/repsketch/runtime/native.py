@@ -15,7 +15,7 @@ try:
 except ImportError:  # the package without its compiled part: the oracle serves
     _native = None
 
-_IN_PLACE = (np.dtype(np.float32), np.dtype(np.uint8))
+_FLOAT32, _UINT8 = np.dtype(np.float32), np.dtype(np.uint8)  # these are read where they lie
 
 
 class NativeRuntime:
@@ -26,6 +26,7 @@ class NativeRuntime:
         data = form_to_bytes(form) if form.stored is None else form.stored
         self.model = _native.Model(data, len(data), -1 if compact is None else int(compact), level)
         self._n_features, self._n_outputs = form.n_features, form.n_outputs
+        self._predict, self._output_of = self.model.predict, self.model.output_of
 
     @staticmethod
     def is_available() -> bool:
@@ -34,17 +35,22 @@ class NativeRuntime:
 
     def outputs(self, X: Any, n_threads: int = 1) -> np.ndarray:
         """Raw outputs, float32 (n, C), for a table of inputs."""
-        if type(X) is np.ndarray and X.dtype in _IN_PLACE and X.ndim == 2 and X.shape[1] == self._n_features and len(X):
-            table = X  # the common case, in few steps: a call for one row should not cost more than the row
-        else:
-            table = as_table(X)
-            check_width(table, self._n_features)
-            check_not_empty(table)
+        if type(X) is np.ndarray and X.dtype is _FLOAT32 and X.ndim == 2 and X.flags.c_contiguous and X.size:
+            # The common case, in few steps: a call for one row should not cost more than the row.
+            out = np.empty((len(X), self._n_outputs), np.float32)
+            try:
+                self._predict(X, out, n_threads)
+                return out
+            except ValueError:
+                pass  # another width, or a value that is not finite: the general way has the messages
+        table = as_table(X)
+        check_width(table, self._n_features)
+        check_not_empty(table)
         out = np.empty((table.shape[0], self._n_outputs), np.float32)
         try:
             if is_sparse(table):
                 self._predict_sparse(table, out, n_threads)
-            elif table.dtype in _IN_PLACE and (table.strides[1] == table.itemsize or table.shape[1] == 1):
+            elif table.dtype in (_FLOAT32, _UINT8) and (table.strides[1] == table.itemsize or table.shape[1] == 1):
                 self.model.predict(table, out, n_threads)
             else:
                 for start, block in iterate_blocks(as_table(table), accepts_missing=True):
@@ -57,7 +63,7 @@ class NativeRuntime:
         """Raw output of one row (d,): a float, or float32 (C,) where there are several."""
         try:
             if self._n_outputs == 1:
-                return self.model.output_of(row)
+                return self._output_of(row)
             out = np.empty(self._n_outputs, np.float32)
             self.model.predict_row(row, out)
             return out

@@ -12,46 +12,43 @@ def cost_of_form(form: Form) -> Cost:
     """Operations of one prediction; codes that several rows name are computed once.
 
     The paper's formula counts two operations a projected product, an addition a coordinate of a code and
-    one a row; it is applied to all parts.
+    one a row; it is applied to all parts. For the paper's sketch this is ``Cost.of_sketch``.
     """
-    matrix = None if form.projection is None else form.projection.matrix
-    products = 0 if matrix is None else matrix.size
-    has_scaler = form.inputs.centers is not None or form.inputs.scales is not None or form.is_whole
-    scaled = form.inputs.n_numeric if has_scaler else 0
+    inputs, projection = form.inputs, form.projection
+    products = 0 if projection is None or projection.matrix is None else projection.matrix.size
+    shift = 0 if projection is None or projection.shift is None else projection.n_components
     linear = 0 if form.linear is None else form.linear.size
-    adds, multiplies, lookups, terms, sums = scaled + products, scaled + products, 0, 0.0, 0
-    if matrix is not None and form.projection is not None and form.projection.shift is not None:
-        adds += form.projection.n_components
+    adds: float = products + shift + linear + (0 if inputs.centers is None else inputs.n_numeric)
+    multiplies: float = products + linear + (0 if inputs.scales is None else inputs.n_numeric)
+    adds += form.n_outputs * (len(form.parts) - 1)
+    lookups, decodes, terms, sums = 0, 0, 0.0, 0
     for part in form.parts:
-        part_terms, part_multiplies = _codes_of(part)
+        n_codes, part_terms, part_multiplies = _codes_of(part)
         values = part.n_rows * part.counters.shape[2]
-        reads = values * (2 if part.interpolates else 1)
         decode = 0 if part.decode is None else part.decode.size
-        terms += part_terms
-        sums += values
-        lookups += reads
-        adds += part_terms + values * (3 if part.interpolates else 1) + decode + form.n_outputs
+        terms, sums, decodes = terms + part_terms, sums + values, decodes + decode
+        lookups += values * (2 if part.interpolates else 1)
+        adds += part_terms + n_codes + values * (3 if part.interpolates else 1) + decode
         multiplies += part_multiplies + (values if part.interpolates else 0) + decode + form.n_outputs
-    decodes = sum(part.decode.size for part in form.parts if part.decode is not None)
-    stored = products + sum(part.counters.size for part in form.parts) + linear + decodes
     return Cost(
-        parameters=stored,
+        parameters=products + shift + sum(part.counters.size for part in form.parts) + linear + decodes,
         paper_flops=2 * products + terms + sums,
-        adds=adds + linear,
-        multiplies=multiplies + linear,
+        adds=adds,
+        multiplies=multiplies,
         lookups=lookups,
-        reads=products + lookups + linear + decodes,
+        reads=products + shift + lookups + linear + decodes,
     )
 
 
-def _codes_of(part: Part) -> tuple[float, int]:
-    """Additions and multiplications of all codes that the rows of a part name."""
+def _codes_of(part: Part) -> tuple[int, float, float]:
+    """How many codes the rows of a part name, and the additions and multiplications of coordinates behind them."""
     hashes = part.hashes
     n_codes = hashes.n_rows * hashes.n_concat
     if isinstance(hashes, PooledRows):
-        used = np.arange(n_codes) if hashes.indices is None else np.unique(hashes.indices)
-        return float(np.abs(hashes.pool.directions[used]).sum(dtype=np.int64) + len(used)), 0
+        pool, used = hashes.pool, np.arange(n_codes) if hashes.indices is None else np.unique(hashes.indices)
+        if pool.kind == "ternary":
+            return len(used), float(np.abs(pool.directions[used]).sum(dtype=np.int64)), 0
+        return len(used), float(sum(len(pool.sparse_direction(int(code))) for code in used)), 0
     dense = getattr(hashes.family, "directions", "gaussian") != "ternary"
     active = n_codes * hashes.n_features * (1.0 if dense else 1.0 / 3.0)
-    products = int(active) if dense else 0
-    return active + n_codes, products + (n_codes if hashes.fold == "universal" else 0)
+    return n_codes, active, (active if dense else 0) + (n_codes if hashes.fold == "universal" else 0)

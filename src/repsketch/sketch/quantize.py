@@ -16,7 +16,7 @@ from ..lsh import RowHashes
 from ..lsh.directions import whole_directions
 from ..settings import check_choice
 from .form import Form
-from .inputs import BOOLEAN, LARGEST_VALUE, NUMERIC, Inputs
+from .inputs import BOOLEAN, LARGEST_VALUE, Inputs
 from .numbers import DTYPES, LARGEST
 from .part import LARGEST_INT, Part
 from .projection import Projection
@@ -155,15 +155,20 @@ def _bare_inputs(sketch: "KernelSketch", sample: np.ndarray, factor: float, limi
 
 
 def _inputs(sample: np.ndarray) -> Inputs:
-    """Columns before a projection: 0/1 columns as booleans, others over [-127, 127]."""
+    """Columns before a projection: booleans if all are 0 or 1, else each over [-127, 127].
+
+    Both kinds side by side would share the matrix's few bits badly: a boolean's one step weighs as much as a
+    number's hundred.
+    """
     is_boolean = np.all((sample == 0) | (sample == 1), axis=0)
-    kinds = np.where(is_boolean, BOOLEAN, NUMERIC)
-    low, high = (edge(sample, axis=0).astype(np.float64)[~is_boolean] for edge in (np.min, np.max))
-    if not len(low):
-        return Inputs(sample.shape[1], kinds=kinds, limits=(0, 1))
-    half = np.where(high > low, (high - low) / 2.0, np.maximum(np.abs(high), 1.0))
+    d = sample.shape[1]
+    if is_boolean.all():
+        return Inputs(d, kinds=np.full(d, BOOLEAN), limits=(0, 1))
+    low, high = (edge(sample, axis=0).astype(np.float64) for edge in (np.min, np.max))
+    low[is_boolean], high[is_boolean] = 0.0, 1.0  # also where the sample has only one of them
+    half = np.maximum((high - low) / 2.0, 1e-30)  # a constant column must not take bits from the others
     centers, scales = ((low + high) / 2.0).astype(np.float32), (127.0 / half).astype(np.float32)
-    return Inputs(sample.shape[1], None, kinds, centers, scales, limits=(-127, 127))
+    return Inputs(d, centers=centers, scales=scales, limits=(-127, 127))
 
 
 def _project(form: Form, inputs: Inputs, projection_type: str, factor: float, limit: int) -> Projection:
@@ -178,10 +183,12 @@ def _project(form: Form, inputs: Inputs, projection_type: str, factor: float, li
     if form.projection.shift is not None:
         constant = constant + form.projection.shift
     steps = matrix / scales[:, None]  # z for one whole step of each value
+    # Units finer than this move no coordinate, and would make the whole shift of a small component huge.
+    finest = 2.0**-15 / factor
     if projection_type == "ternary":
-        whole, units = _ternary(steps)
+        whole, units = _ternary(steps, finest)
     else:
-        units = np.maximum(np.abs(steps).max(axis=0), 1e-300) / 127.0
+        units = np.maximum(np.abs(steps).max(axis=0) / 127.0, finest)
         whole = np.rint(steps / units).astype(np.int8)
     wanted = factor * units  # of each sum to reach steps of z
     bounds = inputs.largest * np.abs(whole.astype(np.int64)).sum(axis=0) + np.abs(constant / units) + 2
@@ -192,18 +199,25 @@ def _project(form: Form, inputs: Inputs, projection_type: str, factor: float, li
     shift = np.rint(constant / units + 2.0 ** (right_shift - 1) / multipliers)
     if np.abs(shift).max() > LARGEST_INT / 2:
         raise InputError("the columns lie too far from 0 for whole numbers; centre the data before training.")
+    sums = inputs.largest * np.abs(whole.astype(np.float64)).sum(axis=0) + np.abs(shift)
+    if wanted.max() > _INT16 or (sums * multipliers).max() > LARGEST_INT:
+        raise InputError(
+            "the projected columns spread over too many bucket widths for whole numbers; use a larger bandwidth, or "
+            "scale the data before training."
+        )
     return Projection(
         projection_type, matrix.shape[1], whole, shift=shift.astype(np.int32), multipliers=multipliers,
         right_shift=right_shift, limit=limit,
     )  # fmt: skip
 
 
-def _ternary(steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _ternary(steps: np.ndarray, finest: float) -> tuple[np.ndarray, np.ndarray]:
     """Signs of the larger entries of each column and the mean size they stand for (Li, Zhang and Liu, 2016)."""
     sizes = np.abs(steps)
     large = sizes > 0.7 * sizes.mean(axis=0)
     units = np.where(large, sizes, 0.0).sum(axis=0) / np.maximum(large.sum(axis=0), 1)
-    return (np.sign(steps) * large).astype(np.int8), np.where(units > 0, units, 1e-300)
+    large &= units >= finest
+    return (np.sign(steps) * large).astype(np.int8), np.maximum(units, finest)
 
 
 def _quantize_part(form: Form, part: Part, hashes: RowHashes, counter_type: str) -> tuple[Part, np.ndarray]:
