@@ -337,6 +337,8 @@ static void lay_out_terms(rsk_plan *plan, rsk_plan_part *p, arena *a) {
     float *float_starts = is_whole ? NULL : take(a, p->n_used, 4);
     uint8_t *shifts = part->flags & RSK_NORMALISED ? take(a, p->n_used, 1) : NULL;
     uint32_t *terms = take(a, p->n_used * most, 4);
+    /* Their places are 32-bit numbers: beyond, ask for more than anybody has; a compact plan will do. */
+    if (p->n_used * most > UINT32_MAX) a->used += (uint64_t)1 << 60;
     p->term_ends = ends;
     p->terms = terms;
     p->starts = starts;
@@ -747,7 +749,7 @@ size_t rsk_plan_nbytes(const rsk_model *model, int compact) {
 rsk_status rsk_plan_make(const rsk_model *model, int compact, int level, void *memory, size_t nbytes,
                          const rsk_plan **made) {
     if (level >= 0 && !rsk_level_exists(level)) return RSK_ARGUMENT;
-    if ((uintptr_t)memory % 64u != 0 || nbytes < rsk_plan_nbytes(model, compact)) return RSK_MEMORY;
+    if (memory == NULL || (uintptr_t)memory % 64u != 0 || nbytes < rsk_plan_nbytes(model, compact)) return RSK_MEMORY;
     rsk_plan *plan = memory;
     arena a = {(uint8_t *)memory + ((sizeof(rsk_plan) + 63u) & ~(size_t)63u), 0};
     lay_out(plan, model, compact, &a);

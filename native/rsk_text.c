@@ -35,6 +35,13 @@ static bool is_utf8(const uint8_t *bytes, uint32_t n) {
     return true;
 }
 
+/* As memchr, which a device without a C library lacks. */
+static bool has_byte(const uint8_t *bytes, uint32_t n, uint8_t wanted) {
+    for (uint32_t i = 0; i < n; i++)
+        if (bytes[i] == wanted) return true;
+    return false;
+}
+
 /* ---- tables of strings ---- */
 
 typedef struct {
@@ -59,7 +66,7 @@ static int compare_strings(const table *strings, uint32_t a, uint32_t b) {
 
 static rsk_status check_string(const uint8_t *bytes, uint32_t length) {
     if (length > STRING_CAP) return RSK_STRING_CAP;
-    if (!is_utf8(bytes, length) || memchr(bytes, 0, length) != NULL) return RSK_TEXT;
+    if (!is_utf8(bytes, length) || has_byte(bytes, length, 0)) return RSK_TEXT;
     return RSK_OK;
 }
 
@@ -173,7 +180,7 @@ static uint32_t pass_digits(scanner *json) {
 /* Bytes of the escape sequence that comes next, 0 if it is none. */
 static uint32_t escape_length(const scanner *json) {
     const uint8_t kind = peek(json, 1);
-    if (kind != 'u') return kind != 0 && strchr("\"\\/bfnrt", kind) != NULL ? 2 : 0;
+    if (kind != 'u') return has_byte((const uint8_t *)"\"\\/bfnrt", 8, kind) ? 2 : 0;
     for (uint32_t i = 2; i < 6; i++)
         if (!is_hex(peek(json, i))) return 0;
     return 6;
@@ -240,7 +247,7 @@ static rsk_status pass_key(scanner *json) {
     string key;
     RSK_TRY(pass_string(json, &key));
     const uint8_t *text = json->bytes + key.start;
-    if (memchr(text, '\\', key.length) != NULL) return RSK_META_SYNTAX;
+    if (has_byte(text, key.length, '\\')) return RSK_META_SYNTAX;
     string *keys = json->keys[json->depth - 1];
     uint32_t *n_keys = &json->n_keys[json->depth - 1];
     for (uint32_t i = 0; i < *n_keys; i++)

@@ -70,19 +70,24 @@ def runtime_table() -> str:
         cells = [f"{ratio:.0f}" if ratio >= 20 else f"{ratio:.1f}" for ratio in (*ratios, _geometric_mean(ratios))]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     lines += ["", "| nanoseconds, one row from C | " + " | ".join(datasets) + " |", "|---" * (len(datasets) + 1) + "|"]
-    engines = {entry["engine"] for part in datasets.values() for entry in part["contestants"] if entry["kind"] == "row_c"}
+    entries = [entry for part in datasets.values() for entry in part["contestants"]]
+    engines = {entry["engine"] for entry in entries if entry["kind"] == "row_c"}
     for engine in sorted(engines, key=lambda name: (not name.startswith("sketch"), name)):
         cells = [_nanoseconds(part, engine) for part in datasets.values()]
         lines.append(f"| {engine} | " + " | ".join(cells) + " |")
     note = "synthetic data" if any(part["synthetic"] for part in datasets.values()) else "real data"
-    lines += ["", f"Medians of {result['n_rounds']} interleaved rounds, one thread each, {note}, {result['environment']['cpu']}."]
+    machine = result["environment"]["cpu"]
+    lines += ["", f"Medians of {result['n_rounds']} interleaved rounds, one thread each, {note}, {machine}."]
     return "\n".join(lines)
 
 
 def instructions_table() -> str:
     """Operations the algorithm needs and instructions spent on them."""
     datasets = json.loads((ROOT / "benchmarks/results/runtime.json").read_text())["datasets"]
-    lines = ["| dataset | sketch | operations | one row | times | batch, AVX2 | times (operations / 16 lanes) |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        "| dataset | sketch | operations | one row | times | batch, AVX2 | times (operations / 16 lanes) |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for name, part in datasets.items():
         for sketch, counted in part.get("instructions", {}).items():
             if "batch" not in counted:

@@ -15,7 +15,7 @@
 
 #include "rsk.h"
 
-enum { LARGEST_PLAN = 1 << 20, USUAL_WORK = 1 << 12, MOST_WORK = 1 << 17, N_ROWS = 6, NAN_ROW = N_ROWS - 1 };
+enum { LARGEST_PLAN = 1 << 20, USUAL_WORK = 1 << 12, MOST_WORK = 1 << 16, N_ROWS = 6, NAN_ROW = N_ROWS - 1 };
 
 rsk_status fuzz_status; /* of the last input; for mutate.c */
 
@@ -93,8 +93,27 @@ static void predict_batch(const rsk_model *m, const rsk_plan *plan, const float 
     free(scratch);
 }
 
-/* Predicts all rows one by one and as a batch. is_first: these are the outputs wanted of all other ways. */
-static void predict_with(const rsk_model *m, int compact, int level, const float *rows, float *wanted, bool is_first) {
+/* Rows of uint8 give what rows of the same floats give. */
+static void predict_bytes(const rsk_model *m, const rsk_plan *plan, float *outputs, float *others) {
+    const size_t d = m->n_features;
+    uint8_t *bytes = allocate(N_ROWS * d);
+    float *floats = allocate(N_ROWS * d * sizeof *floats);
+    for (size_t i = 0; i < N_ROWS * d; i++) floats[i] = bytes[i] = (uint8_t)(i % 5u == 0 ? 251u * i : i % 3u);
+    const rsk_rows byte_rows = {bytes, d, NULL, NULL, 1}, float_rows = {floats, d, NULL, NULL, 0};
+    size_t where[2];
+    void *scratch = allocate(rsk_scratch_nbytes(plan, 1));
+    if (rsk_predict_batch(plan, &byte_rows, N_ROWS, outputs, scratch, NULL, where) != RSK_OK) fail("status of bytes");
+    if (rsk_predict_batch(plan, &float_rows, N_ROWS, others, scratch, NULL, where) != RSK_OK) fail("status of floats");
+    compare(outputs, others, (size_t)N_ROWS * m->n_outputs, "bytes and floats differ");
+    free(scratch);
+    free(bytes);
+    free(floats);
+}
+
+/* Predicts all rows one by one and as a batch; puts the outputs into `wanted` if this is the first way to predict, uses
+ * it up if bytes are the last. */
+static void predict_with(const rsk_model *m, int compact, int level, const float *rows, float *wanted, bool is_first,
+                         bool has_bytes) {
     const size_t n_good = (size_t)(m->flags & RSK_ACCEPTS_MISSING ? N_ROWS : NAN_ROW) * m->n_outputs;
     const size_t nbytes = rsk_plan_nbytes(m, compact);
     const rsk_plan *plan;
@@ -105,19 +124,20 @@ static void predict_with(const rsk_model *m, int compact, int level, const float
     if (!is_first) compare(outputs, wanted, n_good, "single rows differ");
     predict_batch(m, plan, rows, outputs);
     compare(outputs, wanted, n_good, "a batch and single rows differ");
+    if (has_bytes) predict_bytes(m, plan, outputs, wanted);
     free(outputs);
     free(memory);
 }
 
-/* With the best instruction set, and with one of the other ways there are: all of them would take too long. */
+/* With the best instruction set, and in one of the other ways there are: all of them would take too long. */
 static void predict_all(const rsk_model *m, uint32_t choice) {
-    const int way = (int)(choice % (RSK_N_LEVELS + 1)), is_compact = way >= RSK_N_LEVELS - 1;
-    const int other = way == RSK_N_LEVELS ? -1 : is_compact || !rsk_level_exists(way) ? RSK_SCALAR : way;
+    const int compact = (int)(choice % 2u), level = (int)(choice / 2u % RSK_N_LEVELS);
     float *rows = allocate((size_t)N_ROWS * m->n_features * sizeof *rows);
     float *wanted = allocate((size_t)N_ROWS * m->n_outputs * sizeof *wanted);
     fill_rows(m, rows);
-    predict_with(m, 0, -1, rows, wanted, true);
-    predict_with(m, is_compact, other, rows, wanted, false);
+    predict_with(m, 0, -1, rows, wanted, true, false);
+    const bool has_bytes = choice / 2u / RSK_N_LEVELS % 8u == 0;
+    predict_with(m, compact, rsk_level_exists(level) ? level : RSK_SCALAR, rows, wanted, false, has_bytes);
     free(rows);
     free(wanted);
 }
@@ -130,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_status = rsk_open(file, size, 0, &model);
     if (fuzz_status == RSK_OK && rsk_plan_nbytes(&model, 0) <= LARGEST_PLAN) {
         const uint32_t choice = file[20] + 256u * file[21]; /* of the header's checksum: as good as random */
-        if (work_of(&model) <= (choice % 32 == 0 ? MOST_WORK : USUAL_WORK)) predict_all(&model, choice / 32);
+        if (work_of(&model) <= (choice % 8 == 0 ? MOST_WORK : USUAL_WORK)) predict_all(&model, choice / 8);
     }
     free(file);
     return 0;

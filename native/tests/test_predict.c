@@ -8,6 +8,7 @@
 #define _DEFAULT_SOURCE /* mmap without a file */
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,8 +243,9 @@ static void test_sparse(const fixture *f, const rsk_plan *plan, bool is_uint8) {
 
 /* ---- what is refused ---- */
 
-static void expect_refused(const rsk_plan *plan, const rsk_rows *rows, size_t row, size_t column, const char *what) {
-    float *outputs = allocate(N_ROWS * 8 * sizeof(float) * 8);
+static void expect_refused(const rsk_plan *plan, const rsk_rows *rows, uint32_t n_outputs, size_t row, size_t column,
+                           const char *what) {
+    float *outputs = allocate((size_t)N_ROWS * n_outputs * sizeof(float));
     size_t where[2] = {~(size_t)0, ~(size_t)0};
     expect(predict(plan, rows, N_ROWS, outputs, NULL, where) == RSK_INPUT_NOT_FINITE, what);
     expect(where[0] == row && where[1] == column, "row and column of a bad input");
@@ -255,7 +257,6 @@ static void test_not_finite(const fixture *f, const rsk_plan *plan) {
     static const size_t places[] = {0, 1, 63, 64, 127, 128, N_ROWS - 1};
     const rsk_model *m = &f->model;
     const size_t d = m->n_features;
-    if (m->n_outputs > 8) return;
     void *scratch = allocate(rsk_scratch_nbytes(plan, 0));
     float *outputs = allocate(m->n_outputs * sizeof(float));
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
@@ -270,8 +271,8 @@ static void test_not_finite(const fixture *f, const rsk_plan *plan) {
             else set_infinite(bad);
             if (row + 1 < N_ROWS) set_infinite(rows + N_ROWS * d - 1); /* a later one does not count */
             const rsk_rows dense = {rows, d, NULL, NULL, 0}, sparse = {rows, 0, ends, columns, 0};
-            expect_refused(plan, &dense, row, column, "a bad number in a dense row");
-            expect_refused(plan, &sparse, row, column, "a bad number in a sparse row");
+            expect_refused(plan, &dense, m->n_outputs, row, column, "a bad number in a dense row");
+            expect_refused(plan, &sparse, m->n_outputs, row, column, "a bad number in a sparse row");
             expect(rsk_predict(plan, rows + row * d, outputs, scratch) == RSK_INPUT_NOT_FINITE, "a bad number in one row");
             free(rows);
             free(ends);
@@ -288,7 +289,8 @@ static void test_arguments(const rsk_model *m) {
     expect(rsk_plan_make(m, 0, -1, memory + 1, nbytes, &plan) == RSK_MEMORY, "misaligned memory");
     expect(rsk_plan_make(m, 0, -1, memory + 32, nbytes, &plan) == RSK_MEMORY, "memory aligned to 32");
     expect(rsk_plan_make(m, 0, -1, memory, nbytes - 1, &plan) == RSK_MEMORY, "a byte too few");
-    expect(rsk_plan_make(m, 0, -1, memory, 0, &plan) == RSK_MEMORY, "no memory");
+    expect(rsk_plan_make(m, 0, -1, memory, 0, &plan) == RSK_MEMORY, "no bytes");
+    expect(rsk_plan_make(m, 0, -1, NULL, nbytes, &plan) == RSK_MEMORY, "no memory");
     expect(rsk_plan_make(m, 0, RSK_N_LEVELS, memory, nbytes, &plan) == RSK_ARGUMENT, "an unknown level");
     expect(rsk_plan_make(m, 0, 1000000, memory, nbytes, &plan) == RSK_ARGUMENT, "a level far out");
     for (int level = 0; level < RSK_N_LEVELS; level++)
@@ -297,6 +299,22 @@ static void test_arguments(const rsk_model *m) {
     expect(plan == NULL, "a refused plan is not handed out");
     expect(rsk_plan_nbytes(m, 1) <= nbytes, "a compact plan is not larger");
     free(memory);
+}
+
+/* More terms than 32 bits count: nobody can give the memory, but for a compact plan. */
+static void test_too_many_terms(void) {
+    rsk_model m;
+    rsk_part *p = m.parts;
+    file_name = "too many terms";
+    memset(&m, 0, sizeof m);
+    m.n_parts = 1;
+    m.n_features = m.n_columns = m.n_values = m.n_components = p->n_inputs = 1 << 20;
+    p->source = 1;
+    p->n_rows = p->n_codes = 65536;
+    p->n_buckets = 2;
+    m.n_outputs = p->n_concat = p->n_numbers = p->n_groups = p->n_gains = 1;
+    expect(rsk_plan_nbytes(&m, 0) > SIZE_MAX / 32, "a plan that cannot be made");
+    expect(rsk_plan_nbytes(&m, 1) < 1 << 28, "a compact plan");
 }
 
 /* ---- threads ---- */
@@ -395,6 +413,7 @@ static void test_levels(void) {
 
 int main(int argc, char **argv) {
     test_levels();
+    test_too_many_terms();
     for (int i = 1; i < argc; i++) test_file(argv[i]);
     printf("test_predict: %d files, best level %s, ", argc - 1, rsk_level_name(rsk_level_best()));
     printf(n_failures == 0 ? "ok\n" : "%d failures\n", n_failures);

@@ -1,6 +1,7 @@
-"""Write about sixty small good .rsk files of every kind into a folder: what ``mutate`` and ``test_predict`` start from.
+"""Write small good .rsk files of every kind into a folder: what ``mutate`` and ``test_predict`` start from.
 
-Run as ``write_seeds.py DIR``. The same files every time; ``make sanitize`` writes them into build/sanitize/seeds.
+Run as ``write_seeds.py DIR``: about eighty files seedNN.rsk; and a few longer ones, wideNN.rsk, with sizes at which
+fast paths have to give way, for ``test_predict`` alone. The same files every time.
 """
 
 import sys
@@ -13,14 +14,18 @@ import numpy as np
 
 from repsketch import lsh
 from repsketch.io import form_to_bytes, to_bytes
-from repsketch.lsh.pool import PooledRows
+from repsketch.lsh import RowHashes
+from repsketch.lsh.pool import CodePool, PooledRows
 from repsketch.sketch import Form, KernelSketch, Sketch
+from repsketch.sketch.inputs import Inputs
+from repsketch.sketch.part import Part
+from repsketch.sketch.projection import Projection
 from repsketch.sketch.sketch import CompiledSketch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "parity"))
 from forms import random_form
 
-N_FORMS, N_TRIED = 44, 500
+N_FORMS, N_TRIED = 40, 300
 LARGEST_NBYTES, MOST_TERMS = 4096, 1500  # small files and short predictions: more inputs a second
 TABLE_WIDTH_BITS = 8  # where native/rsk_plan.c looks counters up by a byte
 
@@ -76,6 +81,68 @@ def small_forms() -> Iterator[Form]:
         yield form
 
 
+def plain_form(
+    hashes: RowHashes | PooledRows, projection: Projection | None = None, limits: tuple = (-127, 127)
+) -> Form:
+    """One output, one part, one number a counter: what the fast paths take."""
+    rng = np.random.default_rng(hashes.n_buckets)
+    is_whole = hashes.width_bits is not None
+    n_features = hashes.n_features if projection is None or projection.matrix is None else len(projection.matrix)
+    scales = np.full(1, 30.0 if is_whole else 1.0, np.float32)
+    inputs = Inputs(n_features, scales=scales, limits=limits if is_whole else None)
+    shape = (hashes.n_rows, hashes.n_buckets, 1)
+    counters = rng.integers(-7, 8, shape).astype(np.int8) if is_whole else rng.normal(size=shape).astype(np.float32)
+    source = "projected" if projection is None or hashes.n_features == projection.n_components else "values"
+    part = Part(hashes, counters, np.ones(1, np.float32), "int4" if is_whole else "float32", source)
+    linear = gain = None
+    if source == "values":
+        linear, gain = np.ones((projection.n_components, 1), np.int8), np.ones(1, np.float32)
+    return Form(inputs, projection, (part,), np.zeros(1, np.float32), linear, gain)
+
+
+def ternary(n_rows: int, n_buckets: int, n_features: int, n_concat: int = 1, fold: str = "universal", width_bits=None):
+    """Rows of the paper's codes."""
+    return RowHashes(lsh.L2(1.0), n_rows, n_buckets, n_features, n_concat, 7, fold, width_bits)
+
+
+def whole_projection(n_values: int, n_components: int) -> Projection:
+    """A matrix of small whole numbers."""
+    matrix = np.random.default_rng(n_components).integers(-1, 2, (n_values, n_components)).astype(np.int8)
+    return Projection("ternary", n_components, matrix, right_shift=0, limit=200)
+
+
+def fast_forms() -> Iterator[Form]:
+    """Small forms for every fast path of native/rsk_*.inc."""
+    for n_buckets, n_features, n_concat, width_bits in [
+        (16, 3, 1, 8), (60, 20, 1, 8), (16, 6, 2, 4), (100, 20, 2, 5), (5000, 4, 1, 0), (16, 9, 3, 3),
+    ]:  # fmt: skip
+        n_rows = 1 if n_buckets > 4096 else 9
+        yield plain_form(ternary(n_rows, n_buckets, n_features, n_concat, width_bits=width_bits))
+        projection = whole_projection(5, n_features)
+        yield plain_form(ternary(n_rows, n_buckets, n_features, n_concat, width_bits=width_bits), projection)
+        yield plain_form(ternary(n_rows, min(n_buckets, 100), n_features, n_concat))
+    yield plain_form(ternary(4, 16, 3, width_bits=4), whole_projection(3, 8))  # the part reads values
+    yield plain_form(ternary(5, 30, 12, fold="direct", width_bits=3))
+    for kind, n_levels in (("sparse", 0), ("sparse", 4), ("ternary", 0), ("ternary", 3)):
+        pool = CodePool(kind, 12, 9, 5, n_levels, n_axes=2, is_seeded=True, width_bits=4, booleans=np.zeros(9, bool))
+        indices = np.random.default_rng(0).integers(0, 12, (8, 2))
+        yield plain_form(PooledRows(pool, 8, 2, indices))
+        yield plain_form(PooledRows(pool, 6, 2, None))
+
+
+def wide_forms() -> Iterator[Form]:
+    """Levels and sums that leave 16 bits, and more coordinates than values."""
+    yield plain_form(ternary(2, 40_000, 60, fold="direct", width_bits=0))
+    yield plain_form(ternary(1, 65_536, 60, fold="direct", width_bits=0))
+    yield plain_form(ternary(2, 32_000, 20, fold="direct", width_bits=0), limits=(-5000, 5000))
+    pool = CodePool("ternary", 3, 60, 5, 40_000, is_seeded=True, width_bits=0, booleans=np.zeros(60, bool))
+    yield plain_form(PooledRows(pool, 3, 1, None))
+    yield plain_form(ternary(4, 8, 2, width_bits=4), whole_projection(2, 12_000))
+    yield plain_form(ternary(3, 20, 2, width_bits=4), whole_projection(3000, 2))
+    yield plain_form(ternary(3, 20, 300, 2))
+    yield plain_form(ternary(200, 16, 40, 2, width_bits=4))
+
+
 CLASSES = [
     np.array([3, -7, 2**62]),
     np.array([0.5, -1e300, 0.0]),
@@ -106,15 +173,21 @@ def kernel_sketches() -> Iterator[Sketch]:
     yield replace(KernelSketch.empty(lsh.L2(1.0), 6, 4, 3, aggregate="median_of_means", n_groups=3), task="regression")
 
 
+def write(folder: Path, name: str, files: list[bytes]) -> None:
+    """Numbered files with these contents."""
+    for i, content in enumerate(files):
+        (folder / f"{name}{i:02}.rsk").write_bytes(content)
+    sizes = [len(content) for content in files]
+    print(f"write_seeds: {len(files)} files {name}*.rsk of {min(sizes)} to {max(sizes)} bytes")
+
+
 def main(folder: Path) -> None:
     """Write the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = [form_to_bytes(form) for form in small_forms()]
+    files = [form_to_bytes(form) for form in (*small_forms(), *fast_forms())]
     files += [to_bytes(sketch, METADATA if i % 3 else None) for i, sketch in enumerate(kernel_sketches())]
-    for i, content in enumerate(files):
-        (folder / f"seed{i:02}.rsk").write_bytes(content)
-    sizes = [len(content) for content in files]
-    print(f"{len(files)} files of {min(sizes)} to {max(sizes)} bytes")
+    write(folder, "seed", files)
+    write(folder, "wide", [form_to_bytes(form) for form in wide_forms()])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from . import lsh, runtime, theory
+from . import lsh, runtime, theory  # noqa: F401 - runtime: or the first prediction would pay for its import
 from .errors import RepSketchError
 from .io import load
 from .kernel import KernelModel

@@ -9,26 +9,31 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+import pytest
 
-from repsketch import Sketch, _native, lsh
+from repsketch import Sketch, lsh
 from repsketch.io import FormatError, Status, from_bytes, to_bytes
 from repsketch.io.framing import pack, unpack
+from repsketch.io.part_reader import PartReader
 from repsketch.io.records import MODEL, PART, Record, Section
 from repsketch.io.write import SOFTWARE
 from repsketch.lsh import RowHashes
 from repsketch.lsh.pool import CodePool, PooledRows
 from repsketch.sketch import CompiledSketch, Form, KernelSketch
 from repsketch.sketch.inputs import Inputs
-from repsketch.sketch.numbers import round_floats
+from repsketch.sketch.numbers import packed_nbytes, round_floats
 from repsketch.sketch.part import Part
 from repsketch.sketch.projection import Projection
+
+_native = pytest.importorskip("repsketch._native", reason="the package was installed without its compiled part")
 
 HEADER_NBYTES, ENTRY_NBYTES = 32, 24
 #: Offset and type of the header's fields and of a table entry's.
 HEADER = {"version": (4, "H"), "flags": (6, "H"), "length": (8, "I"), "n_sections": (12, "I"), "file_length": (16, "I")}
-ENTRY = {"type": (0, "I"), "flags": (4, "I"), "offset": (8, "I"), "length": (12, "I"), "crc": (16, "I"), "zero": (20, "I")}
+ENTRY = {name: (4 * i, "I") for i, name in enumerate(["type", "flags", "offset", "length", "crc", "zero"])}
 RECORDS: dict[int, Record] = {Section.MODEL: MODEL} | {Section.PART + 8 * i: PART for i in range(4)}
 
 
@@ -112,7 +117,7 @@ def with_header(data: bytes, **fields: int) -> bytes:
 
 
 def with_entry(data: bytes, index: int, **fields: int) -> bytes:
-    """The file with other values in entry ``index`` of the table of sections (-1: the last), and a checksum that fits."""
+    """The file with other values in entry ``index`` of the table (-1: the last), and a checksum that fits."""
     index %= struct.unpack_from("<I", data, 12)[0]
     for name, value in fields.items():
         offset, code = ENTRY[name]
@@ -161,9 +166,17 @@ def whole_form() -> Form:
         return rng.normal(size=n).astype(np.float32)
 
     own = RowHashes(lsh.L2(1.0), 20, 16, p, 2, seed=7, fold="direct", width_bits=5)
-    sparse = CodePool("sparse", 40, inputs.n_values, 9, is_seeded=True, spread=20, width_bits=0, booleans=inputs.booleans)
+    sparse = CodePool(
+        "sparse", 40, inputs.n_values, 9, is_seeded=True, spread=20, width_bits=0, booleans=inputs.booleans
+    )
     threshold = CodePool(
-        "threshold", 30, p, spread=0, width_bits=0, columns=rng.integers(0, p, 30), thresholds=draw(900, (30,), np.int32)
+        "threshold",
+        30,
+        p,
+        spread=0,
+        width_bits=0,
+        columns=rng.integers(0, p, 30),
+        thresholds=draw(900, (30,), np.int32),
     )
     levels = CodePool("ternary", 9, p, 3, n_levels=8, n_axes=4, spread=0, is_normalised=True, width_bits=6)
     parts = (
@@ -200,7 +213,7 @@ def whole_form() -> Form:
     )
 
 
-METADATA = {"made by": "tests", "numbers": [1, 2.5, -3e4], "nested": {"deep": {"er": True}}, "text": "für \"é\""}
+METADATA = {"made by": "tests", "numbers": [1, 2.5, -3e4], "nested": {"deep": {"er": True}}, "text": 'für "é"'}
 
 
 def whole_file() -> bytes:
@@ -273,3 +286,37 @@ def small_form(n_features: int = 3, family: Any = None, width_bits: int | None =
     kind = "float32" if width_bits is None else "int8"
     part = Part(hashes, counters.astype(kind), np.ones(1, np.float32), kind)
     return Form(inputs, None, (part,), np.zeros(1, np.float32))
+
+
+def bare_file(
+    sections: Mapping[int, bytes] | None = None, part: Mapping[str, Any] | None = None, **model: Any
+) -> bytes:
+    """One part written field by field, so that sizes may be anything, with arrays of zeros and gains of 1.
+
+    The smallest there is: one column, one row of two sign bits. ``sections`` are added or replace what is there; the
+    digest is that of the fields.
+    """
+    sizes = ("n_features", "n_columns", "n_values", "n_components", "n_outputs")
+    m = dict.fromkeys(MODEL.names, 0) | dict.fromkeys((*sizes, "n_parts", "generator"), 1) | model
+    sizes = ("n_rows", "n_concat", "n_numbers", "n_groups", "n_gains")
+    p = dict.fromkeys(PART.names, 0) | dict.fromkeys((*sizes, "source", "hash", "aggregate"), 1)
+    p |= {"counter_type": 2 * m["precision"], "n_buckets": 2, "width": 0.0} | dict(part or {})
+    p["n_codes"] = p["n_codes"] or p["n_rows"] * p["n_concat"]
+    contents = {Section.MODEL: MODEL.pack(**m), Section.PART: PART.pack(**p), **(sections or {})}
+    n_counters = p["n_rows"] * p["n_buckets"] * p["n_numbers"]
+    arrays = {
+        Section.OFFSET: lambda: bytes(4 * m["n_outputs"]),
+        Section.COUNTERS: lambda: bytes(packed_nbytes(n_counters, 32 >> p["counter_type"])),
+        Section.GAIN: lambda: np.ones(p["n_gains"], "<f4").tobytes(),
+    }
+    contents |= {kind: make() for kind, make in arrays.items() if kind not in contents}
+    return with_digest(pack(contents, SOFTWARE))
+
+
+def with_digest(data: bytes) -> bytes:
+    """The file with the digest in its first part that the Python reader computes, if it comes that far."""
+    found: list[int] = []
+    real = PartReader._digest
+    with patch.object(PartReader, "_digest", lambda part: found.append(real(part)) or found[-1]):
+        status = python_status(data)
+    return with_fields(data, Section.PART, digest=found[0]) if status == Status.DIGEST else data

@@ -5,6 +5,7 @@ import struct
 from collections.abc import Callable
 
 import numpy as np
+
 from build import (
     ENTRY,
     HEADER,
@@ -24,7 +25,6 @@ from build import (
     with_sections,
 )
 from forms import random_form
-
 from repsketch import lsh
 from repsketch.io import FormatError, form_to_bytes, to_bytes
 from repsketch.io.framing import is_known
@@ -34,16 +34,92 @@ from repsketch.io.tables import encode_classes, encode_strings
 Rng = np.random.Generator
 
 #: Numbers at the edges of fields, caps and types.
-EDGES = [0, 1, 2, 3, 4, 5, 15, 16, 17, 18, 19, 31, 32, 33, 126, 127, 128, 255, 256, 1023, 1024, 4096, 4097, 32_767, 32_768]
+EDGES = [
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    15,
+    16,
+    17,
+    18,
+    19,
+    31,
+    32,
+    33,
+    126,
+    127,
+    128,
+    255,
+    256,
+    1023,
+    1024,
+    4096,
+    4097,
+    32_767,
+    32_768,
+]
 EDGES += [65_535, 65_536, 65_537, 1 << 20, (1 << 20) + 1, 1 << 24, (1 << 31) - 1, 1 << 31, (1 << 32) - 1]
 #: float32 and float64 bit patterns: zeros, subnormal, one, 2**40 and its neighbour, largest, infinities, NaN.
 FLOATS = [0, 1 << 31, 1, 0x3F800000, 0x53800000, 0x53800001, 0x7F7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7F800001]
-DOUBLES = [0.0, -0.0, 5e-324, 1e-31, 1e-30, 1.0, -1.0, 1e30, 1.1e30, 1e308, np.inf, -np.inf, np.nan, 2.0**-1000, 2.0**62]
+DOUBLES = [
+    0.0,
+    -0.0,
+    5e-324,
+    1e-31,
+    1e-30,
+    1.0,
+    -1.0,
+    1e30,
+    1.1e30,
+    1e308,
+    np.inf,
+    -np.inf,
+    np.nan,
+    2.0**-1000,
+    2.0**62,
+]
 JSON_TOKENS = ["{", "}", "[", "]", ",", ":", '"', "\\", "1e308", "1e307", "9e-400", "NaN", "-Infinity", "null", "true"]
-JSON_TOKENS += ["0", "-", "01", "1.", ".5", "1e", "1e+5", "1e123456789", '"\\u12"', '"\\n"', '"a"', '"é"', "\x00", "\x7f"]
-JSON_TOKENS += [" ", "\n", "{}", "[[[", '{"a":1,"a":2}', '{"b":{"c":{"d":[]}}}', "0" * 40 + "1", "1" * 309, "0." + "0" * 400 + "1"]
+JSON_TOKENS += [
+    "0",
+    "-",
+    "01",
+    "1.",
+    ".5",
+    "1e",
+    "1e+5",
+    "1e123456789",
+    '"\\u12"',
+    '"\\n"',
+    '"a"',
+    '"é"',
+    "\x00",
+    "\x7f",
+]
+JSON_TOKENS += [
+    " ",
+    "\n",
+    "{}",
+    "[[[",
+    '{"a":1,"a":2}',
+    '{"b":{"c":{"d":[]}}}',
+    "0" * 40 + "1",
+    "1" * 309,
+    "0." + "0" * 400 + "1",
+]
 JSON_TOKENS += ['"' + "x" * 1024 + '"', '"' + "x" * 1025 + '"', json.dumps(dict.fromkeys(map(str, range(70))))]
-TEXTS = [b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82\xac", b"\0", b"\xf0\x9f\x98\x80", b"\xe2\x82"]
+TEXTS = [
+    b"\xff",
+    b"\xc0\x80",
+    b"\xed\xa0\x80",
+    b"\xf4\x90\x80\x80",
+    b"\xe2\x82\xac",
+    b"\0",
+    b"\xf0\x9f\x98\x80",
+    b"\xe2\x82",
+]
 LARGEST_BASE = 6_000  # bytes; larger files differ in nothing but the time they take
 
 
@@ -117,9 +193,11 @@ def _change_content(data: bytes, rng: Rng, others: list[bytes]) -> bytes:
     """Any number of an array becomes another one."""
     kind = _kind(data, rng)
     content = sections_of(data)[kind]
-    code, values = [("B", [0, 1, 7, 8, 0x80, 0x88, 0xFF]), ("H", [0, 1, 0x7F80, 0x7FC0, 0x8000, 0xFFFF]), ("I", FLOATS)][
-        int(rng.integers(3))
-    ]
+    code, values = [
+        ("B", [0, 1, 7, 8, 0x80, 0x88, 0xFF]),
+        ("H", [0, 1, 0x7F80, 0x7FC0, 0x8000, 0xFFFF]),
+        ("I", FLOATS),
+    ][int(rng.integers(3))]
     if rng.integers(8) == 0:
         code, values = "d", DOUBLES
     size = struct.calcsize(code)
@@ -181,7 +259,9 @@ def _change_metadata(data: bytes, rng: Rng, others: list[bytes]) -> bytes:
     text = sections_of(data).get(Section.METADATA, json.dumps(METADATA, ensure_ascii=False).encode())
     for _ in range(int(rng.integers(1, 4))):
         at = int(rng.integers(len(text) + 1))
-        token = str(rng.choice(JSON_TOKENS)).encode() if rng.integers(6) else bytes(TEXTS[int(rng.integers(len(TEXTS)))])
+        token = (
+            str(rng.choice(JSON_TOKENS)).encode() if rng.integers(6) else bytes(TEXTS[int(rng.integers(len(TEXTS)))])
+        )
         text = text[:at] + token + text[at + int(rng.choice([0, 0, 1, len(token)])) :]
     return _with_optional(data, Section.METADATA, text)
 
@@ -217,7 +297,12 @@ def _change_table(data: bytes, rng: Rng, others: list[bytes]) -> bytes:
         return with_sections(data, {kind: changed[: len(content)]})
     at = 4 * int(rng.integers(len(content) // 4))
     value = struct.unpack_from("<I", content, at)[0]
-    options = [*EDGES, value + 1, value - 1, struct.unpack_from("<I", content, 4 * int(rng.integers(len(content) // 4)))[0]]
+    options = [
+        *EDGES,
+        value + 1,
+        value - 1,
+        struct.unpack_from("<I", content, 4 * int(rng.integers(len(content) // 4)))[0],
+    ]
     return with_sections(data, {kind: patched(content, at, "I", int(rng.choice(options)) % 2**32)})
 
 

@@ -32,17 +32,20 @@ POOLS = ("ternary", "sparse", "threshold")
 MOST_COUNTERS = 1 << 20  # numbers of one part, so that forms stay small
 
 _SINGLE = {"n_outputs": [1], "decode": [None], "aggregate": ["sum", "mean"], "interpolate": [False]}
-_BYTES = {"limits": [(-127, 127), (-128 + 1, 100), (0, 100), (-5, 9)], "kinds": ["numeric", "boolean", "both"]}
-_PAPER = {**_SINGLE, "is_whole": [True], "hash": ["own"], "family": [FAMILIES[0]], "fold": ["universal"], "n_parts": [1]}
+_BYTES = {"limits": [(-127, 127), (-127, 100), (0, 100), (-5, 9)], "kinds": ["numeric", "boolean", "both"]}
+_OWN_L2 = {"hash": ["own"], "family": [FAMILIES[0]], "fold": ["universal"]}
+_PAPER = {**_SINGLE, **_OWN_L2, "is_whole": [True], "n_parts": [1]}
 
 #: What each theme allows of a choice; other choices are free.
 THEMES: dict[str, dict[str, Sequence[Any]]] = {
     "any": {},
-    "paper in float32": {"is_whole": [False], "hash": ["own"], "family": FAMILIES[:2], "fold": ["universal", "universal", "direct"]},
+    "paper in float32": {"is_whole": [False], "hash": ["own"], "family": FAMILIES[:2], "fold": ["universal", "direct"]},
     "own": {"hash": ["own"], "is_whole": [False]},
     "own whole": {"hash": ["own"], "is_whole": [True]},
     "pool": {"hash": ["pool"]},
-    "paper": {**_PAPER, **_BYTES, "projection": ["int8", "ternary"], "n_components": range(1, 24), "n_rows": [100, 300, 700]},
+    "paper": {
+        **_PAPER, **_BYTES, "projection": ["int8", "ternary"], "n_components": range(1, 24), "n_rows": [100, 300, 700],
+    },
     "tables": {**_PAPER, "n_concat": [1], "width_bits": [8], "counter_type": ["int8", "int4"], "n_rows": [7, 64, 300]},
     "int16": {**_SINGLE, "is_whole": [True], "limits": [(-127, 127), (-5, 9)], "width_bits": [4, 6], "n_parts": [1]},
     "bits": {
@@ -186,8 +189,9 @@ class _Draw:
         if aggregate == "median_of_means":
             divisors = [g for g in range(1, n_rows + 1) if n_rows % g == 0 or not is_whole]
             n_groups = divisors[int(rng.integers(len(divisors)))]
+        gain = self.floats(self.pick("n_gains", [1, n_outputs]))
         return Part(
-            hashes, counters, self.floats(self.pick("n_gains", [1, n_outputs])), counter_type, source, aggregate, n_groups,
+            hashes, counters, gain, counter_type, source, aggregate, n_groups,
             shared_decode=matrix if decode == "shared" else None,
             row_decode=matrix if decode == "rows" else None,
             decode_shift=int(rng.integers(0, 6)) if decode == "shared" and is_whole else 0,
@@ -276,7 +280,7 @@ def _put(X: np.ndarray, where: np.ndarray, draw: Any) -> None:
 
 
 def _edges(form: Form, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-    """Inputs whose values lie on an edge, or the next float to it: of buckets, levels and thresholds, or half a step."""
+    """Inputs whose values lie on an edge, or the next float to it: of buckets and levels, or half a step."""
     places = rng.choice(edge_positions(form, rng), shape).astype(np.float64)
     scales, centers = np.ones(form.n_features), np.zeros(form.n_features)
     columns = np.arange(form.n_features) if form.inputs.columns is None else form.inputs.columns

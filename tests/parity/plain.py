@@ -4,7 +4,7 @@ Written from the pages alone. Nothing of the package is called: a form is read a
 is a loop over scalars, slow and hard to get wrong. Whole numbers are Python's, float32 ones NumPy's scalars.
 """
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import copysign, floor, frexp, ldexp, sqrt
 
 import numpy as np
@@ -205,7 +205,7 @@ class OwnRows:
         self.kind = getattr(hashes.family, "directions", None)
         self.n_levels = next((n for n in range(2, 65_537) if n**hashes.n_concat == hashes.n_buckets), 0)
 
-    @lru_cache(maxsize=None)  # noqa: B019 (one object a test)
+    @cache  # noqa: B019 (one object a test)
     def entry(self, row, k, j):
         """Entry j of a direction: -1, 0, +1, a float32, or 64 times that rounded."""
         if self.kind == "ternary":
@@ -241,7 +241,7 @@ class OwnRows:
             t = (t + 2**15) % 2**16 - 2**15
         return clamp16(t >> self.width)
 
-    @lru_cache(maxsize=None)  # noqa: B019
+    @cache  # noqa: B019
     def inverse_pitch(self, row, k, j):
         return inverse_pitch_at(self.seed, row, k, j)
 
@@ -279,7 +279,7 @@ class Pool:
         self.rows, self.pool, self.booleans = rows, rows.pool, booleans
         self.width, self.n_levels = rows.pool.width_bits, rows.pool.n_levels
 
-    @lru_cache(maxsize=None)  # noqa: B019
+    @cache  # noqa: B019
     def direction(self, c):
         """Coordinates of the non-zeros with their signs, in rising order."""
         pool, p = self.pool, self.pool.n_features
@@ -297,7 +297,7 @@ class Pool:
             entries.append((left.pop(((word >> 1) * (p - i)) >> 31), -1 if word % 2 else 1))
         return sorted(entries)
 
-    @lru_cache(maxsize=None)  # noqa: B019
+    @cache  # noqa: B019
     def bias(self, c):
         pool, zero = self.pool, F(0.0) if self.width is None else 0
         if pool.kind == "threshold":
@@ -325,12 +325,13 @@ class Pool:
         return t
 
     def position(self, c, z):
-        """u of the page."""
+        """The page's u."""
         pool, n = self.pool, self.n_levels
         k = len(self.direction(c)).bit_length() >> 1 if pool.is_normalised else 0
         word = word_at(pool.seed, OFFSET, c, 0, 0)
         if self.width is None:
-            start = F(n // 2) + offset_of(word) if pool.is_seeded else F((n - 1) / 2 if self.rows.interpolate else n / 2)
+            centre = F((n - 1) / 2 if self.rows.interpolate else n / 2)
+            start = F(n // 2) + offset_of(word) if pool.is_seeded else centre
             return self.sum_of(c, z) * F(ldexp(1.0, -k)) + start
         if pool.is_seeded:
             start = (n // 2) * 2**self.width + top_bits(word, self.width)
@@ -355,7 +356,7 @@ class Pool:
         return sum(self.digit(c, z) * n_levels**k for k, c in enumerate(self.codes_of(row)))
 
     def between(self, row, z):
-        """i and f of the page."""
+        """The page's i and f."""
         u, n = self.position(self.codes_of(row)[0], z), self.n_levels
         if self.width is None:
             u = clamp(u, F(0.0), F(n - 1))

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from forms import THEMES, random_form, random_inputs
 
+from forms import THEMES, random_form, random_inputs
 from repsketch.io import form_to_bytes
 from repsketch.sketch.query import query
 
@@ -31,11 +31,10 @@ def levels_of_cmake() -> tuple[dict[str, list[str]], list[str]]:
     text = (ROOT / "CMakeLists.txt").read_text()
     machine = subprocess.run([COMPILER, "-dumpmachine"], capture_output=True, text=True, check=True).stdout
     family = {"x86_64": "X86", "aarch64": "NEON"}.get(machine.split("-")[0])
-    levels, definitions = {}, []
-    for line in text.splitlines():
-        added = re.match(r"\s*add_level\((\w+)\s*(.*)\)", line)
-        if added and added[1] in {"X86": {"scalar", "avx2", "avx512"}, "NEON": {"scalar", "neon"}}.get(family, {"scalar"}):
-            levels[added[1]] = added[2].split()
+    there = {"scalar", *{"X86": ("avx2", "avx512"), "NEON": ("neon",)}.get(family, ())}
+    added = re.findall(r"^\s*add_level\((\w+)\s*(.*)\)", text, re.MULTILINE)
+    levels = {name: flags.split() for name, flags in added if name in there}
+    definitions = []
     if family is not None:
         definitions = [f"-DRSK_HAS_{family}"]
         assert f"RSK_HAS_{family}" in text

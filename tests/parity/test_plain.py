@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import numpy as np
-import plain
 import pytest
-from forms import THEMES, random_form, random_inputs
 
+import plain
+from forms import THEMES, random_form, random_inputs
 from repsketch.lsh.generator import Stream, to_gaussian, words
 from repsketch.sketch.query import accumulators, buckets, query
 
@@ -35,7 +35,9 @@ def test_words_of_every_stream():
         assert stream.value == getattr(plain, stream.name)
         seed, row = int(rng.integers(2**32)), int(rng.integers(65_536))
         drawn = words(seed, stream, 1, 3, 5, first_row=row)[0]
-        assert drawn.tolist() == [[plain.word_at(seed, stream.value, row, code, i) for i in range(5)] for code in range(3)]
+        assert drawn.tolist() == [
+            [plain.word_at(seed, stream.value, row, code, i) for i in range(5)] for code in range(3)
+        ]
 
 
 def test_gaussian_numbers():

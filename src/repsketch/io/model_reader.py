@@ -127,11 +127,11 @@ class ModelReader:
         columns = None
         if m.flags & records.HAS_COLUMNS:
             columns = self.sections.unpacked(Section.COLUMNS, m.n_columns, index_bits(m.n_features))
-        kinds = np.ones(m.n_columns, np.int64) if m.kinds == BOOLEAN else self.kinds
+        kinds = np.broadcast_to(np.uint16(BOOLEAN), (m.n_columns,)) if m.kinds == BOOLEAN else self.kinds
         return Inputs(
             m.n_features,
             columns,
-            None if kinds is None else kinds.astype(np.int64),
+            kinds,
             self._scaler(Section.CENTERS, m.n_centers, m.center_bias),
             self._scaler(Section.SCALES, m.n_scales, m.scale_bias),
             records.STORED_AS[m.stored_as],
@@ -142,7 +142,8 @@ class ModelReader:
     def _scaler(self, kind: int, n: int, bias: int) -> np.ndarray | None:
         if n == 0:
             return None
-        return self._decode(self.sections.array(kind, _STORED_DTYPES[self.model.stored_as], n), bias)
+        stored = self.sections.array(kind, _STORED_DTYPES[self.model.stored_as], n)
+        return np.concatenate([self._decode(stored[start : start + CHUNK], bias) for start in range(0, n, CHUNK)])
 
     def check_projection(self) -> None:
         """Paragraphs 5 to 7: projection, linear term, offset, and their bounds in the int precision."""

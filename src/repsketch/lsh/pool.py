@@ -155,10 +155,8 @@ class CodePool:
             if is_boolean:
                 continue
             size = sum(drawn.to_bytes(4, "little")) - 510
-            if self.width_bits is None:
-                step = np.float32(size) * np.float32(self.spread)
-            else:
-                step = size * int(self.spread) >> 8
+            is_float = self.width_bits is None
+            step = np.float32(size) * np.float32(self.spread) if is_float else size * int(self.spread) >> 8
             bias = bias + step if sign > 0 else bias - step
         return bias
 

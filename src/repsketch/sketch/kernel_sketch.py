@@ -208,8 +208,10 @@ class KernelSketch(Sketch):
         >>> merged.counters.tobytes() == both.counters.tobytes()
         True
         """
-        if not isinstance(other, Sketch):
-            raise MergeError(f"an object of type {type(other).__name__} cannot be merged; allowed is a Sketch.")
+        if not isinstance(other, KernelSketch):
+            raise MergeError(
+                f"an object of type {type(other).__name__} cannot be merged; allowed is a Sketch whose counters are sums."
+            )
         mine, theirs = self._additive("merged"), other._additive("merged")
         if self.hashes != other.hashes:
             raise MergeError(f"other hash functions: {self.hashes} and {other.hashes}; build both alike.")

@@ -90,6 +90,7 @@ class Projection:
         if self.limit is not None:
             return self._apply_whole(values)
         if self.matrix is None:
+            assert self.shift is not None
             return saturate(values + self.shift[:, None])
         z = np.zeros((self.n_components, values.shape[1]), np.float32)
         if self.kind == "float32" and self.shift is not None:
@@ -106,6 +107,7 @@ class Projection:
 
     def _apply_whole(self, values: np.ndarray) -> np.ndarray:
         assert self.matrix is not None
+        assert self.limit is not None
         # Exact: a float64 product of whole numbers whose sums stay below 2**53.
         sums = (self.matrix.T.astype(np.float64) @ values.astype(np.float64)).astype(np.int64)
         if self.shift is not None:

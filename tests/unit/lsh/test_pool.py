@@ -43,7 +43,11 @@ def test_ternary_directions_are_those_of_the_paper():
 
 
 def test_stored_directions():
-    assert stored([5, 0, 5], [0.0, 1.0, 2.0]).directions.tolist() == [[0, 0, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1]]
+    assert stored([5, 0, 5], [0.0, 1.0, 2.0]).directions.tolist() == [
+        [0, 0, 0, 0, 0, 1],
+        [1, 0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 1],
+    ]
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 7, 1000])
@@ -100,7 +104,7 @@ def test_minus_zero_is_not_negative():
 
 
 def test_random_biases_have_the_spread_that_the_docstring_says():
-    """g is a sum of four bytes less 510: deviation sqrt(4 (2**16 - 1) / 12) = 147.8."""
+    """G is a sum of four bytes less 510: deviation sqrt(4 (2**16 - 1) / 12) = 147.8."""
     codes = pool("ternary", n_codes=4000, n_features=5, n_axes=4, is_seeded=True, spread=1 / 148)
     single = codes.biases[np.abs(codes.directions).sum(axis=1) == 1].astype(np.float64)
     assert codes.biases.dtype == F
@@ -192,7 +196,9 @@ def test_interpolation_is_centred_between_the_middle_levels():
     assert pool(n_levels=3, width_bits=1).starts(False).tolist() == [3] * 50
 
 
-@pytest.mark.parametrize(("n_nonzeros", "shift"), [(0, 0), (1, 0), (2, 1), (3, 1), (4, 1), (7, 1), (8, 2), (31, 2), (32, 3)])
+@pytest.mark.parametrize(
+    ("n_nonzeros", "shift"), [(0, 0), (1, 0), (2, 1), (3, 1), (4, 1), (7, 1), (8, 2), (31, 2), (32, 3)]
+)
 def test_normalised_sums_are_halved_with_every_second_bit(n_nonzeros, shift):
     options = {"n_codes": 600, "n_features": max(1, 3 * n_nonzeros), "n_levels": 4}
     codes = pool("ternary", **options, is_normalised=True)
@@ -302,14 +308,23 @@ BAD_ROWS = {
     "no rows": (lambda: PooledRows(pool(), 0), "n_rows=0; allowed is a whole number from 1 to 65536"),
     "too many rows": (lambda: PooledRows(pool(), 65_537), "n_rows=65537; allowed"),
     "too many codes a row": (lambda: PooledRows(pool(), 1, 4_097), "n_concat=4097; allowed"),
-    "too many buckets": (lambda: PooledRows(pool(n_codes=17), 1, 17), "2 levels of 17 codes; allowed are 65536 buckets"),
-    "bits between levels": (lambda: PooledRows(pool(), 50, interpolate=True), "interpolate=True needs levels and n_conc"),
+    "too many buckets": (
+        lambda: PooledRows(pool(n_codes=17), 1, 17),
+        "2 levels of 17 codes; allowed are 65536 buckets",
+    ),
+    "bits between levels": (
+        lambda: PooledRows(pool(), 50, interpolate=True),
+        "interpolate=True needs levels and n_conc",
+    ),
     "two codes between levels": (
         lambda: PooledRows(pool(n_levels=3), 25, 2, interpolate=True),
         "interpolate=True needs levels and n_concat=1",
     ),
     "codes left over": (lambda: PooledRows(pool(), 7, 7), "7 rows of 7 own codes need a pool of as many codes"),
-    "indices of another shape": (lambda: PooledRows(pool(), 2, 2, np.zeros((2, 3), int)), r"indices must be \(2, 2\) numbers"),
+    "indices of another shape": (
+        lambda: PooledRows(pool(), 2, 2, np.zeros((2, 3), int)),
+        r"indices must be \(2, 2\) numbers",
+    ),
     "an index beyond": (lambda: PooledRows(pool(), 1, 2, np.array([[0, 50]])), "indices must be .* numbers below 50"),
     "an index below": (lambda: PooledRows(pool(), 1, 2, np.array([[0, -1]])), "indices must be"),
 }

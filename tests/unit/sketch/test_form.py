@@ -93,9 +93,7 @@ def test_a_linear_term_reads_the_coordinates():
     shift = Projection("shift", 3, shift=np.array([1, 2, 3], F))
     made = form(projection=shift, linear=np.array([[1], [10], [100]], F))
     assert query(made, np.array([[1, 1, 1]], F)).tolist() == [[1.0 + 2 + 30 + 400]]
-    whole = form(
-        WHOLE, WHOLE_MATRIX, linear=np.array([[1], [-10]], np.int16), linear_gain=np.full(1, 0.5, F)
-    )
+    whole = form(WHOLE, WHOLE_MATRIX, linear=np.array([[1], [-10]], np.int16), linear_gain=np.full(1, 0.5, F))
     assert query(whole, np.array([[1, 2, 3]], F)).tolist() == [[4.0 - 0.5 * 54]]
 
 
@@ -131,21 +129,33 @@ BAD = {
         lambda: form(WHOLE, Projection("shift", 3, shift=np.ones(3, F))),
         "projection and inputs differ in precision",
     ),
-    "a whole projection of floats": (lambda: form(Inputs(3), WHOLE_MATRIX), "projection and inputs differ in precision"),
+    "a whole projection of floats": (
+        lambda: form(Inputs(3), WHOLE_MATRIX),
+        "projection and inputs differ in precision",
+    ),
     "a whole part of floats": (lambda: form(parts=(part(width_bits=2),)), "a part and the inputs differ in precision"),
     "a float part of whole values": (lambda: form(WHOLE, parts=(part(),)), "a part and the inputs differ in precision"),
     "outputs": (lambda: form(parts=(part(), part(n_outputs=2))), "a part with 2 outputs in a sketch of 1"),
     "coordinates": (lambda: form(projection=MATRIX, parts=(part(3),)), "a part over 3 coordinates; it is given 2"),
-    "values": (lambda: form(projection=MATRIX, parts=(part(2, source="values"),)), "a part over 2 coordinates; it is given 3"),
+    "values": (
+        lambda: form(projection=MATRIX, parts=(part(2, source="values"),)),
+        "a part over 2 coordinates; it is given 3",
+    ),
     "booleans unknown to a pool": (lambda: form(BOOLEANS, parts=(seeded(None),)), "whose booleans are not those"),
     "booleans only a pool knows": (lambda: form(parts=(seeded(np.ones(3, bool)),)), "whose booleans are not those"),
     "an infinite offset": (lambda: form(offset=np.full(1, np.inf, F)), "offset must be 1 to 65536 finite numbers"),
     "a float64 offset": (lambda: form(offset=np.zeros(1)), "offset"),
-    "linear of another shape": (lambda: form(linear=np.ones((2, 1), F)), r"linear has shape \(2, 1\); needed is \(3, 1\)"),
+    "linear of another shape": (
+        lambda: form(linear=np.ones((2, 1), F)),
+        r"linear has shape \(2, 1\); needed is \(3, 1\)",
+    ),
     "a huge linear term": (lambda: form(linear=np.full((3, 1), 2.0**41, F)), "linear holds values beyond"),
     "a linear term of NaN": (lambda: form(linear=np.full((3, 1), np.nan, F)), "linear holds values beyond"),
     "a float64 linear term": (lambda: form(linear=np.ones((3, 1))), "linear"),
-    "a whole linear term without gain": (lambda: form(WHOLE, linear=np.ones((3, 1), np.int8)), "needs a gain of 1 or 1"),
+    "a whole linear term without gain": (
+        lambda: form(WHOLE, linear=np.ones((3, 1), np.int8)),
+        "needs a gain of 1 or 1",
+    ),
     "a whole linear term of floats": (
         lambda: form(WHOLE, linear=np.ones((3, 1), F), linear_gain=np.ones(1, F)),
         "linear have dtype float32",
@@ -155,7 +165,10 @@ BAD = {
         "linear_gain must be finite numbers other than 0",
     ),
     "a linear gain without a linear term": (lambda: form(WHOLE, linear_gain=np.ones(1, F)), "linear_gain belongs to"),
-    "a linear gain of floats": (lambda: form(linear=np.ones((3, 1), F), linear_gain=np.ones(1, F)), "linear_gain belongs"),
+    "a linear gain of floats": (
+        lambda: form(linear=np.ones((3, 1), F), linear_gain=np.ones(1, F)),
+        "linear_gain belongs",
+    ),
 }
 
 

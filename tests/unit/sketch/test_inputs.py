@@ -134,7 +134,7 @@ BAD = {
     "an infinite scale": ({"scales": floats(inf)}, "scales must be finite"),
     "float64": ({"centers": np.array([0.5])}, "centers .*float32"),
     "stored as": ({"stored_as": "float16"}, "stored_as='float16'; allowed are 'float32', 'bfloat16', 'float8'"),
-    "more than bfloat16 holds": ({"scales": floats(1.0009765625), "stored_as": "bfloat16"}, "not what 'bfloat16' can hold"),
+    "more than bfloat16 holds": ({"scales": floats(1.001), "stored_as": "bfloat16"}, "not what 'bfloat16' can hold"),
     "more than float8 holds": ({"scales": floats(1.0625), "stored_as": "float8"}, "not what 'float8' can hold"),
     "limits": ({"limits": (5, 5)}, r"limits=\(5, 5\); allowed is -32767 <= low < high <= 32767"),
     "limits beyond": ({"limits": (-32_768, 5)}, r"limits=\(-32768, 5\); allowed"),

@@ -123,7 +123,9 @@ def test_float32_is_kept():
 # -- what a type can hold -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "dtype", "largest"), [("int16", np.int16, 32_767), ("int8", np.int8, 127), ("int4", np.int8, 7)])
+@pytest.mark.parametrize(
+    ("kind", "dtype", "largest"), [("int16", np.int16, 32_767), ("int8", np.int8, 127), ("int4", np.int8, 7)]
+)
 def test_whole_types_leave_the_most_negative_number_unused(kind, dtype, largest):
     check_whole("counters", np.array([-largest, 0, largest], dtype), kind)
     check_whole("counters", np.empty(0, dtype), kind)

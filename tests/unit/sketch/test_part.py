@@ -199,7 +199,9 @@ def test_codes_that_could_overflow_are_refused():
     rows = RowHashes(lsh.L2(1.0), 1, 2, 65_536, width_bits=0)
     part = Part(rows, np.zeros((1, 2, 1), np.int8), GAIN, "int8")
     part.check_bounds(32_767)
-    with pytest.raises(InputError, match=f"a sum could reach {65_536 * 32_768 + 1}; .*Use smaller counters or fewer rows"):
+    with pytest.raises(
+        InputError, match=f"a sum could reach {65_536 * 32_768 + 1}; .*Use smaller counters or fewer rows"
+    ):
         part.check_bounds(32_768)
 
 
@@ -240,7 +242,10 @@ W = axes(3, width_bits=0)
 I8 = THREE.astype(np.int8)
 BAD = {
     "counter type": (lambda: Part(axes(3), THREE, GAIN, "int2"), "counter_type='int2'; allowed are 'float32', 'int16'"),
-    "another dtype": (lambda: Part(axes(3), THREE, GAIN, "int8"), "counters have dtype float32; 'int8' is kept as int8"),
+    "another dtype": (
+        lambda: Part(axes(3), THREE, GAIN, "int8"),
+        "counters have dtype float32; 'int8' is kept as int8",
+    ),
     "too large": (lambda: Part(W, I8, GAIN, "int4"), "counters reach beyond 7"),
     "floats in int": (lambda: Part(W, THREE, GAIN), "counter_type='float32' in the int precision; allowed are 'int16'"),
     "NaN": (lambda: Part(axes(3), THREE * F("nan"), GAIN), "counters hold NaN or infinities"),
@@ -248,7 +253,10 @@ BAD = {
     "dimensions": (lambda: Part(axes(3), THREE[..., 0], GAIN), r"counters of shape \(3, 2\) for 3 rows"),
     "source": (lambda: Part(axes(3), THREE, GAIN, source="z"), "source='z'; allowed are 'values', 'projected'"),
     "aggregate": (lambda: Part(axes(3), THREE, GAIN, aggregate="max"), "aggregate='max'; allowed are 'sum', 'mean'"),
-    "groups": (lambda: Part(axes(3), THREE, GAIN, n_groups=2), "n_groups=2 with aggregate='mean'; use 'median_of_means'"),
+    "groups": (
+        lambda: Part(axes(3), THREE, GAIN, n_groups=2),
+        "n_groups=2 with aggregate='mean'; use 'median_of_means'",
+    ),
     "more groups than rows": (
         lambda: Part(axes(3), THREE, GAIN, aggregate="median_of_means", n_groups=4),
         "n_groups=4; allowed is a whole number from 1 to 3",
@@ -269,12 +277,18 @@ BAD = {
         lambda: Part(axes(3), THREE, GAIN, shared_decode=np.ones((2, 1), F)),
         "a shared decode matrix of 2 rows for 1 numbers",
     ),
-    "a decode of other rows": (lambda: Part(axes(3), THREE, GAIN, row_decode=np.ones((2, 1), F)), "one row for each row"),
+    "a decode of other rows": (
+        lambda: Part(axes(3), THREE, GAIN, row_decode=np.ones((2, 1), F)),
+        "one row for each row",
+    ),
     "a decode of several counters": (
         lambda: Part(axes(1), counters([[1, 2], [3, 4]]), GAIN, row_decode=np.ones((1, 3), F)),
         "needs one row for each row of counters, and single counters",
     ),
-    "a whole decode in float32": (lambda: Part(axes(3), THREE, GAIN, row_decode=np.ones((3, 1), np.int8)), "the decode"),
+    "a whole decode in float32": (
+        lambda: Part(axes(3), THREE, GAIN, row_decode=np.ones((3, 1), np.int8)),
+        "the decode",
+    ),
     "a float decode in int": (lambda: Part(W, I8, GAIN, "int8", row_decode=np.ones((3, 1), F)), "the decode matrix"),
     "decode shift": (lambda: Part(W, I8, GAIN, "int8", decode_shift=32), "decode_shift=32; allowed is .* from 0 to 31"),
     "a decode shift without a decode": (lambda: Part(W, I8, GAIN, "int8", decode_shift=1), "decode_shift"),

@@ -115,11 +115,17 @@ BAD = {
     "kind": (lambda: Projection("int16", 2, A), "kind='int16'; allowed are 'shift', 'float32', 'int8', 'ternary'"),
     "nothing": (lambda: Projection("float32", 2), "a projection has a matrix, or it is of kind 'shift'"),
     "a shift without one": (lambda: Projection("shift", 2), "a projection has a matrix, or it is of kind 'shift'"),
-    "a shift with a matrix": (lambda: Projection("shift", 2, f32, shift=shift32(1, 2)), "a projection has a matrix, or"),
+    "a shift with a matrix": (
+        lambda: Projection("shift", 2, f32, shift=shift32(1, 2)),
+        "a projection has a matrix, or",
+    ),
     "int8 of -128": (lambda: whole(np.array([[-128]], np.int8)), "a int8 projection holds int8 numbers of at most 127"),
     "ternary of 2": (lambda: whole(A, "ternary"), "a ternary projection holds int8 numbers of at most 1"),
     "int8 of another type": (lambda: whole(A.astype(np.int16)), "a int8 projection holds int8 numbers"),
-    "floats as whole numbers": (lambda: Projection("float32", 2, f32, limit=100), "kind='float32' in the int precision"),
+    "floats as whole numbers": (
+        lambda: Projection("float32", 2, f32, limit=100),
+        "kind='float32' in the int precision",
+    ),
     "a shift in the int precision": (
         lambda: Projection("shift", 2, shift=np.zeros(2, np.int32), limit=5),
         "kind='shift' in the int precision",

@@ -1,0 +1,41 @@
+#!/bin/sh
+# Compiles the runtime for every instruction set, as CMakeLists.txt does, and the C tests with it:
+#
+#     build.sh FOLDER FLAGS...            the compiler is $CC, or cc
+#
+# FOLDER then holds test_file, test_predict and mutate.
+set -eu
+native=$(dirname "$0")/..
+folder=$1
+shift
+cc="${CC:-cc} -std=c99 -Wall -Wextra -Wpedantic -ffp-contract=off -fno-math-errno -I$native $*"
+machine=$(${CC:-cc} -dumpmachine)
+case $machine in
+x86_64-*) cc="$cc -DRSK_HAS_X86" ;;
+aarch64-* | arm64-*) cc="$cc -DRSK_HAS_NEON" ;;
+esac
+
+mkdir -p "$folder"
+rm -f "$folder"/*.o
+
+level() { # NAME FLAGS...
+    name=$1
+    shift
+    $cc -DRSK_LEVEL_NAME="$name" "$@" -c "$native/rsk_lanes.c" -o "$folder/$name.o"
+}
+level scalar
+case $machine in
+x86_64-*)
+    level avx2 -mavx2
+    level avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vbmi -mavx512vnni -mgfni -mprefer-vector-width=512
+    ;;
+aarch64-* | arm64-*) level neon ;;
+esac
+for name in rsk rsk_bounds rsk_digest rsk_file rsk_hash rsk_plan rsk_text; do
+    $cc -c "$native/$name.c" -o "$folder/$name.o"
+done
+
+tests=$native/tests
+$cc "$tests/test_file.c" "$folder"/*.o -o "$folder/test_file"
+$cc "$tests/test_predict.c" "$folder"/*.o -pthread -o "$folder/test_predict"
+$cc "$tests/mutate.c" "$tests/fuzz_file.c" "$folder"/*.o -o "$folder/mutate"

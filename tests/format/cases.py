@@ -1,0 +1,41 @@
+"""How the cases of FORMAT.md are kept: a number and a name, and the files made for it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from build import float_file, kernel_file, whole_file
+from repsketch.io import Status
+
+WHOLE, FLOAT, KERNEL = whole_file(), float_file(), kernel_file()
+
+
+@dataclass(frozen=True)
+class Bad:
+    """A file, and what both readers must say about it."""
+
+    data: bytes
+    status: Status
+    max_nbytes: int | None = None
+
+
+Maker = Callable[[], dict[str, Bad]]
+
+
+def new_cases() -> tuple[dict[str, Maker], Callable[[str], Callable[[Maker], Maker]]]:
+    """An empty list of cases, and the decorator that adds to it a function that makes the bad files of a case."""
+    cases: dict[str, Maker] = {}
+
+    def case(title: str) -> Callable[[Maker], Maker]:
+        def add(make: Maker) -> Maker:
+            assert title not in cases
+            cases[title] = make
+            return make
+
+        return add
+
+    return cases, case
+
+
+def all_bad(status: Status, files: dict[str, bytes]) -> dict[str, Bad]:
+    """Files that share one status."""
+    return {name: Bad(data, status) for name, data in files.items()}

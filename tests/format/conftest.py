@@ -1,0 +1,20 @@
+"""Good files, made once: one of each precision, and the paper's sketch with its sums."""
+
+import pytest
+
+from build import float_file, kernel_file, whole_file
+
+
+@pytest.fixture(scope="session")
+def whole():
+    return whole_file()
+
+
+@pytest.fixture(scope="session")
+def floating():
+    return float_file()
+
+
+@pytest.fixture(scope="session")
+def kernel():
+    return kernel_file()

@@ -1,0 +1,112 @@
+"""A save is all or nothing: killed at any instant, on a full disk, or given a path that cannot be written."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import repsketch
+from build import kernel_sketch
+from repsketch.io import to_bytes
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+if hasattr(os, "fork"):
+    from saver import two_sketches
+
+SAVER = Path(__file__).with_name("saver.py")
+N_KILLS = 200
+LONGEST = 0.030  # seconds from the first save to the kill; a save takes a few milliseconds
+
+
+def temporaries(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if path.name != "model.rsk"]
+
+
+def test_a_killed_save_leaves_the_old_file_or_the_new_one(tmp_path):
+    path, rng = tmp_path / "model.rsk", np.random.default_rng(0)
+    good = {to_bytes(sketch) for sketch in two_sketches()}
+    assert len(good) == 2
+    seen, n_left = set(), 0
+    with subprocess.Popen(
+        [sys.executable, SAVER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        try:
+            for _ in range(N_KILLS):
+                server.stdin.write("go\n")
+                child = int(server.stdout.readline())
+                time.sleep(rng.uniform(0, LONGEST))
+                os.kill(child, signal.SIGKILL)
+                assert server.stdout.readline() == "dead\n"
+                data = path.read_bytes()
+                assert data in good
+                seen.add(data)
+                repsketch.load(path)
+                left = temporaries(tmp_path)
+                assert len(left) <= 1  # the killed writer could not clean up; nobody else leaves anything
+                for temporary in left:
+                    temporary.unlink()
+                    n_left += 1
+        finally:
+            server.stdin.close()
+    assert server.returncode == 0
+    assert seen == good
+    assert n_left > 0  # some of the kills came in the middle of a save
+
+
+@pytest.mark.parametrize("limit", [0, 1, 4_096, 100_000])
+def test_a_disk_that_fills_up_leaves_the_old_file_and_no_temporary(tmp_path, limit):
+    path = tmp_path / "model.rsk"
+    kernel_sketch().save(path)
+    before = path.read_bytes()
+    answer = subprocess.run([sys.executable, SAVER, path, str(limit)], capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == ["OSError", str(errno.EFBIG)], answer.stderr
+    assert path.read_bytes() == before
+    assert temporaries(tmp_path) == []
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_no_space_left_on_the_device(tmp_path, monkeypatch, step):
+    path = tmp_path / "model.rsk"
+    kernel_sketch().save(path)
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(f"repsketch.files.os.{step}", fail)
+    with pytest.raises(OSError, match="No space left on device"):
+        kernel_sketch(seed=4).save(path)
+    assert path.read_bytes() == before
+    assert temporaries(tmp_path) == []
+
+
+def test_a_path_that_cannot_be_written(tmp_path):
+    sketch = kernel_sketch()
+    with pytest.raises(FileNotFoundError, match="missing"):
+        sketch.save(tmp_path / "missing" / "model.rsk")
+    (tmp_path / "folder.rsk").mkdir()
+    with pytest.raises(OSError, match=r"folder\.rsk"):
+        sketch.save(tmp_path / "folder.rsk")
+    (tmp_path / "file").write_bytes(b"x")
+    with pytest.raises(NotADirectoryError, match="file"):
+        sketch.save(tmp_path / "file" / "model.rsk")
+    assert sorted(os.listdir(tmp_path)) == ["file", "folder.rsk"]
+    assert os.listdir(tmp_path / "folder.rsk") == []
+
+
+def test_metadata_that_cannot_be_read_again_are_not_written(tmp_path):
+    path = tmp_path / "model.rsk"
+    for metadata in ({"a": float("nan")}, {"a": {"b": {"c": {"d": {}}}}}, {"a": "x" * 1025}, {"a": 10**400}):
+        with pytest.raises(ValueError, match=r"JSON|nested|longer|number"):
+            kernel_sketch().save(path, metadata)
+    with pytest.raises(TypeError):
+        kernel_sketch().save(path, {"a": object()})
+    assert os.listdir(tmp_path) == []

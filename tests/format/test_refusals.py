@@ -1,0 +1,183 @@
+"""What every reader must refuse: the numbered list of FORMAT.md, a file and a status for each way to be wrong.
+
+Both readers are asked, and both must name the same status. The files are made in ``*_cases.py``.
+"""
+
+import json
+import os
+import re
+import threading
+
+import pytest
+
+import framing_cases
+import geometry_cases
+import integrity_cases
+import repsketch
+import value_cases
+from build import bare_file, native_status, python_status, with_bytes, with_entry, with_fields, with_sections
+from cases import FLOAT, KERNEL, WHOLE
+from repsketch.io import FormatError, Status, from_bytes
+from repsketch.io.framing import FILE_CAP
+from repsketch.io.metadata import METADATA_CAP
+from repsketch.io.read import read_file
+from repsketch.io.records import Section
+
+CASES = framing_cases.CASES | geometry_cases.CASES | value_cases.CASES | integrity_cases.CASES
+#: Only a path can be wrong in these ways; case 60 has them.
+OF_PATHS = {Status.NOT_REGULAR, Status.FILE_CHANGED}
+
+
+@pytest.mark.parametrize("title", CASES)
+def test_both_readers_refuse(title):
+    files = CASES[title]()
+    assert files
+    answers, expected = {}, {}
+    for name, bad in files.items():
+        options = {} if bad.max_nbytes is None else {"max_nbytes": bad.max_nbytes}
+        answers[name] = (python_status(bad.data, **options).name, native_status(bad.data, **options).name)
+        expected[name] = (bad.status.name, bad.status.name)
+    wrong = {name: answer for name, answer in answers.items() if answer != expected[name]}
+    assert not wrong, {name: (answer, "expected", expected[name]) for name, answer in wrong.items()}
+
+
+def test_every_number_has_its_case():
+    numbers = [int(match[0]) for match in map(re.compile(r"\d+").match, CASES) if match]
+    assert numbers == list(range(1, 60))  # 60 is about paths, below; 61 to 67 are in test_merging.py
+
+
+def test_every_status_has_its_case():
+    reached = {bad.status for make in CASES.values() for bad in make().values()} | OF_PATHS
+    of_files = {status for status in Status if 0 < status < 100}  # from 100 on they are about predictions
+    assert reached == of_files
+
+
+@pytest.mark.parametrize("data", [WHOLE, FLOAT, KERNEL], ids=["int", "float32", "paper"])
+def test_the_files_they_are_made_from_are_good(data):
+    assert (python_status(data), native_status(data)) == (Status.OK, Status.OK)
+
+
+@pytest.mark.parametrize("kind", [68, 100, 2**31, 2**32 - 1])
+def test_unknown_optional_sections_are_skipped(kind):
+    data = with_sections(KERNEL, {kind: b"from a later version"})
+    assert (python_status(data), native_status(data)) == (Status.OK, Status.OK)
+    known = with_entry(KERNEL, -1, flags=1)  # a known optional section may say that it is required
+    assert (python_status(known), native_status(known)) == (Status.OK, Status.OK)
+
+
+def _at_the_caps() -> dict[str, bytes]:
+    """The last good one of every kind: a reader that refuses too much is wrong as well."""
+    texts = {
+        "depth 4": '{"a":{"b":[[]]}}',
+        "string of 1 KiB": '{"a":"' + "x" * 1024 + '"}',
+        "key of 1 KiB": '{"' + "é" * 512 + '":1}',
+        "64 keys": json.dumps({f"key {i}": i for i in range(64)}),
+        "32 KiB": "{" + " " * (METADATA_CAP - 2) + "}",
+        "large and small numbers": '{"a":[1e307,-9.99e307,1e-99999999,0e99999999,0.0]}',
+        "escapes": '{"a":"\\u0000\\ud800\\"\\\\\\/\\b\\f\\n\\r\\t"}',
+        "space": ' \t\r\n{ "a" : [ ] , "b" : { } }\n',
+    }
+    files = {name: with_sections(WHOLE, {Section.METADATA: text.encode()}) for name, text in texts.items()}
+    files |= {f"width {w}": with_fields(KERNEL, Section.PART, width=w) for w in (1e-30, 1e30)}
+    for name, value in {"largest": 3.4028235e38, "subnormal": 1e-45}.items():
+        files[f"{name} gain"] = with_bytes(FLOAT, Section.GAIN, 0, "f", value)
+        files[f"{name} counter"] = with_bytes(FLOAT, Section.COUNTERS, 0, "f", -value)
+    files["projection of 2**40"] = with_bytes(FLOAT, Section.SHIFT, 0, "f", -(2.0**40))
+    files["a million columns"] = bare_file(
+        **dict.fromkeys(("n_features", "n_columns", "n_values", "n_components"), 1 << 20)
+    )
+    files["65,536 rows of 4,096 codes"] = bare_file(part={"n_rows": 65_536, "n_concat": 4_096, "counter_type": 3})
+    files["65,536 buckets"] = bare_file(part={"n_buckets": 65_536})
+    files["65,536 outputs"] = bare_file(part={"n_numbers": 65_536, "n_gains": 65_536}, n_outputs=65_536)
+    return files
+
+
+def test_at_the_caps_files_are_good():
+    for name, data in _at_the_caps().items():
+        assert (python_status(data), native_status(data)) == (Status.OK, Status.OK), name
+
+
+def test_the_message_names_the_file_and_the_status(tmp_path):
+    path = tmp_path / "model.rsk"
+    path.write_bytes(WHOLE[:-8])
+    with pytest.raises(FormatError, match=r"model\.rsk: the file is shorter than it says.*TRUNCATED, status 13"):
+        repsketch.load(path)
+    with pytest.raises(ValueError, match="TRUNCATED"):
+        from_bytes(WHOLE[:-8])
+
+
+# ---- 60: not a regular file, or its size changes while read ----
+
+
+def refused(path: object) -> Status:
+    with pytest.raises(FormatError) as caught:
+        repsketch.load(path)  # type: ignore[arg-type]
+    return caught.value.status
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+
+
+def test_60_a_directory(tmp_path):
+    before = open_files()
+    assert refused(tmp_path) == Status.NOT_REGULAR
+    assert open_files() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_60_a_pipe_is_refused_without_waiting_for_its_other_end(tmp_path):
+    path, answers = tmp_path / "pipe.rsk", []
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: answers.append(refused(path)), daemon=True)
+    reader.start()
+    reader.join(timeout=20)
+    assert answers == [Status.NOT_REGULAR]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no /dev/zero here")
+def test_60_a_device():
+    assert refused("/dev/zero") == Status.NOT_REGULAR
+
+
+def test_60_a_link_to_a_file_is_followed(tmp_path):
+    (tmp_path / "model.rsk").write_bytes(KERNEL)
+    (tmp_path / "link.rsk").symlink_to(tmp_path / "model.rsk")
+    assert repsketch.load(tmp_path / "link.rsk").n_features == 4
+
+
+@pytest.mark.parametrize("change", [-8, -1, 1, 8])
+def test_60_the_size_changes_while_it_is_read(tmp_path, monkeypatch, change):
+    path, real = tmp_path / "model.rsk", os.fstat
+    path.write_bytes(KERNEL)
+
+    def fstat(handle: int) -> os.stat_result:
+        """Another process writes between the look at the size and the reading."""
+        state = real(handle)
+        path.write_bytes(KERNEL + bytes(change) if change > 0 else KERNEL[:change])
+        return state
+
+    monkeypatch.setattr("repsketch.io.read.os.fstat", fstat)
+    assert refused(path) == Status.FILE_CHANGED
+
+
+def test_60_an_empty_and_a_missing_file(tmp_path):
+    (tmp_path / "empty.rsk").write_bytes(b"")
+    assert refused(tmp_path / "empty.rsk") == Status.EMPTY
+    with pytest.raises(FileNotFoundError, match=r"absent\.rsk"):
+        repsketch.load(tmp_path / "absent.rsk")
+
+
+def test_a_file_over_the_cap_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "large.rsk"
+    with open(path, "wb") as file:
+        file.truncate(FILE_CAP + 1)
+    assert refused(path) == Status.FILE_CAP
+    with pytest.raises(FormatError, match="FILE_CAP"):
+        read_file(path, 100)
+    assert repsketch.load(_written(tmp_path / "small.rsk", KERNEL), max_nbytes=len(KERNEL)).n_features == 4
+
+
+def _written(path, data):
+    path.write_bytes(data)
+    return path

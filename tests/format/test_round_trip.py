@@ -1,0 +1,216 @@
+"""Saving and loading is the identity: bytes, outputs, and everything one may do with a sketch afterwards."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import repsketch
+from build import METADATA, float_form, kernel_sketch, sections_of, small_form, whole_form
+from forms import random_form, random_inputs
+from repsketch import Sketch, lsh
+from repsketch.io import describe, form_to_bytes, from_bytes, to_bytes
+from repsketch.io.records import Section
+from repsketch.io.write import SOFTWARE, device_nbytes, sections_of_form
+from repsketch.sketch import CompiledSketch, Form, KernelSketch
+from repsketch.sketch.part import Part
+from repsketch.sketch.query import query
+
+FAMILIES = [
+    lsh.L2(1.0),
+    lsh.L2(0.7, directions="gaussian"),
+    lsh.Angular(),
+    lsh.Angular(directions="ternary"),
+    lsh.MinHash(),
+    lsh.L1(1.3),
+]
+RNG = np.random.default_rng(0)
+POINTS, TABLE = RNG.normal(size=(20, 3)) ** 2, RNG.normal(size=(60, 4)).astype(np.float32)
+
+
+def loaded(sketch: Sketch, folder, metadata=None) -> Sketch:
+    path = folder / "sketch.rsk"
+    sketch.save(path, metadata)
+    return repsketch.load(path)
+
+
+def check_same(again: Sketch, sketch: Sketch, X: np.ndarray) -> None:
+    """The same kind of sketch with the same bytes, outputs (in C and in the oracle) and sizes."""
+    assert type(again) is type(sketch)
+    assert to_bytes(again) == to_bytes(sketch)
+    assert again.outputs(X).tobytes() == sketch.outputs(X).tobytes()
+    assert query(again.form, X).tobytes() == query(sketch.form, X).tobytes()
+    assert (again.nbytes, again.precision, again.task) == (sketch.nbytes, sketch.precision, sketch.task)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_forms(seed):
+    form = random_form(seed)
+    data = form_to_bytes(form)
+    again = from_bytes(data)
+    X = random_inputs(form, 20, seed)
+    assert to_bytes(again) == data
+    assert again.outputs(X).tobytes() == CompiledSketch(form).outputs(X).tobytes() == query(form, X).tobytes()
+
+
+@pytest.mark.parametrize("form", [whole_form(), float_form()], ids=["int", "float32"])
+def test_every_kind_of_section(form, tmp_path):
+    sketch = CompiledSketch(form)
+    check_same(loaded(sketch, tmp_path), sketch, RNG.normal(size=(40, form.n_features)).astype(np.float32))
+
+
+def test_nbytes_is_what_the_sections_hold():
+    for seed in range(150):
+        form = random_form(seed)
+        arrays = device_nbytes(sections_of_form(form))
+        assert form.nbytes == Form.HEADER_NBYTES + Form.PART_NBYTES * (len(form.parts) - 1) + arrays
+        assert from_bytes(form_to_bytes(form)).nbytes == form.nbytes
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+@pytest.mark.parametrize("debias", [False, True])
+def test_sums_stay_sums(family, debias, tmp_path):
+    sketch = kernel_sketch(family, debias=debias)
+    again = loaded(sketch, tmp_path)
+    assert isinstance(again, KernelSketch)
+    check_same(again, sketch, TABLE)
+    assert again.sums.sums.tobytes() == sketch.sums.sums.tobytes()
+    assert again.sums.total.tobytes() == sketch.sums.total.tobytes()
+    assert again.sums.step == sketch.sums.step
+    for step in (
+        lambda s: s.add(POINTS, progress=False),
+        lambda s: s.subtract(POINTS, progress=False),
+        lambda s: s.merge(s),
+        lambda s: s.scale(0.3),
+        lambda s: s.calibrate(TABLE, TABLE[:, 0]),
+        lambda s: s.quantize(TABLE),
+    ):
+        assert to_bytes(step(again)) == to_bytes(step(sketch))
+    undone = again.add(POINTS, progress=False).subtract(POINTS, progress=False)
+    assert to_bytes(undone) == to_bytes(sketch)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+def test_without_a_projection(family, tmp_path):
+    sketch = Sketch.empty(family, 7, 12, 3, n_outputs=2, aggregate="median_of_means", n_groups=3, random_state=5)
+    sketch = sketch.add(POINTS, np.column_stack([np.ones(20), POINTS[:, 0]]), progress=False)
+    for made in (sketch, replace(sketch, shift=POINTS[0].astype(np.float32)), replace(sketch, task="regression")):
+        check_same(loaded(made, tmp_path), made, POINTS.astype(np.float32))
+
+
+def test_an_empty_sketch_and_the_smallest(tmp_path):
+    for sketch in (Sketch.empty(lsh.L1(1.0), 1, 2, 1), Sketch.empty(lsh.L2(1.0), 3, 65_536, 1, weight_step=2.0**-1000)):
+        check_same(loaded(sketch, tmp_path), sketch, np.zeros((3, 1), np.float32))
+    one = CompiledSketch(small_form(n_features=1))
+    assert to_bytes(loaded(one, tmp_path)) == to_bytes(one)
+
+
+def test_refitted_and_quantised(tmp_path):
+    fitted = kernel_sketch().refit(TABLE, TABLE[:, 0], progress=False)
+    again = loaded(fitted, tmp_path)
+    check_same(again, fitted, TABLE)
+    assert again.sums is None
+    assert to_bytes(again.refit(TABLE, TABLE[:, 1], progress=False)) == to_bytes(
+        fitted.refit(TABLE, TABLE[:, 1], progress=False)
+    )
+    for counter_type in ("int16", "int8", "int4"):
+        for projection_type in ("int8", "ternary"):
+            small = fitted.quantize(TABLE, counter_type=counter_type, projection_type=projection_type)
+            check_same(loaded(small, tmp_path), small, TABLE)
+
+
+@pytest.mark.parametrize(("aggregate", "n_groups"), [("mean", 1), ("median_of_means", 1), ("median_of_means", 3)])
+@pytest.mark.parametrize("n_gains", [1, 2])
+def test_what_the_paper_would_write_otherwise(aggregate, n_groups, n_gains):
+    """One gain for all outputs, or a median of one group: kept as it was."""
+    hashes = lsh.RowHashes(lsh.L2(1.0, directions="gaussian"), 6, 8, 3, seed=1)
+    counters = RNG.normal(size=(6, 8, 2)).astype(np.float32)
+    part = Part(hashes, counters, np.full(n_gains, 2, np.float32), aggregate=aggregate, n_groups=n_groups)
+    data = form_to_bytes(Form(repsketch.sketch.inputs.Inputs(3), None, (part,), np.zeros(2, np.float32)))
+    assert to_bytes(from_bytes(data)) == data
+
+
+LABELS = {
+    "int": [7, -3, 2**40],
+    "unsigned": np.array([3, 1, 200], np.uint8),
+    "float": [0.5, -1.5, 1e300],
+    "str": ["b", "a", "ß, a long one with \" and \\"],
+    "empty str": ["", "x", "y"],
+    "objects": np.array(["one", "two", "three"], object),
+    "one long among short ones": [*map(str, range(99)), "x" * 1024],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("title", LABELS)
+def test_classes(title, tmp_path):
+    labels = np.asarray(LABELS[title])
+    form = _with_outputs(len(labels))
+    sketch = CompiledSketch(replace(form, task="classification", classes=labels))
+    again = loaded(sketch, tmp_path)
+    assert again.classes.tolist() == labels.tolist()
+    assert to_bytes(again) == to_bytes(sketch)
+    X = RNG.normal(size=(30, 3)).astype(np.float32)
+    assert again.predict(X).tolist() == sketch.predict(X).tolist()
+    assert set(again.predict(X).tolist()) <= set(labels.tolist())
+
+
+@pytest.mark.parametrize("labels", [[False, True], [True, False], [0, 1], [-0.5, 0.5], ["no", "yes"]], ids=repr)
+def test_two_classes_of_one_output(labels, tmp_path):
+    sketch = replace(kernel_sketch(), classes=np.array(labels))
+    again = loaded(sketch, tmp_path)
+    assert again.classes.dtype == np.array(labels).dtype
+    assert again.predict(TABLE).tolist() == sketch.predict(TABLE).tolist()
+    assert set(again.predict(TABLE).tolist()) == set(labels)
+
+
+def _with_outputs(n: int) -> Form:
+    form = small_form()
+    part = replace(form.parts[0], counters=RNG.normal(size=(2, 2, n)).astype(np.float32))
+    return replace(form, parts=(part,), offset=RNG.normal(size=n).astype(np.float32))
+
+
+def test_names_and_metadata(tmp_path):
+    path = tmp_path / "sketch.rsk"
+    sketch = CompiledSketch(whole_form())
+    sketch.save(path, METADATA)
+    assert repsketch.load(path).form.feature_names == sketch.form.feature_names
+    facts = describe(path)
+    assert facts["metadata"] == METADATA
+    assert facts["feature_names"] == list(sketch.form.feature_names or ())
+    assert facts["classes"] == ["ash", "birch", "wych elm é"]
+    sketch.save(path)
+    assert describe(path)["metadata"] == {}
+    assert Section.METADATA not in sections_of(path.read_bytes())
+
+
+def test_descriptions_are_json_and_true(tmp_path):
+    path = tmp_path / "sketch.rsk"
+    sketches = [CompiledSketch(random_form(seed)) for seed in range(20)] + [
+        kernel_sketch(),
+        CompiledSketch(whole_form()),
+    ]
+    for sketch in sketches:
+        sketch.save(path)
+        facts = describe(path)
+        assert json.loads(json.dumps(facts, allow_nan=False)) == facts
+        assert facts["file_nbytes"] == path.stat().st_size
+        assert sum(facts["sections"].values()) <= facts["file_nbytes"]
+        assert facts["device_nbytes"] == sketch.nbytes
+        assert (facts["n_features"], facts["n_outputs"]) == (sketch.n_features, sketch.n_outputs)
+        assert [part["n_rows"] for part in facts["parts"]] == [part.n_rows for part in sketch.form.parts]
+        assert facts["is_additive"] == (isinstance(sketch, KernelSketch) and sketch.sums is not None)
+
+
+def test_versions_in_the_header(tmp_path):
+    data = to_bytes(kernel_sketch())
+    assert data[4:6] == b"\x01\x00"
+    assert tuple(data[24:27]) == SOFTWARE == tuple(int(n) for n in repsketch.__version__.split("."))
+    (tmp_path / "sketch.rsk").write_bytes(data)
+    facts = describe(tmp_path / "sketch.rsk")
+    assert (facts["format_version"], facts["software_version"]) == (1, repsketch.__version__)
+
+
+def test_the_same_sketch_gives_the_same_bytes():
+    assert to_bytes(kernel_sketch()) == to_bytes(kernel_sketch())
+    assert form_to_bytes(whole_form()) == form_to_bytes(whole_form())

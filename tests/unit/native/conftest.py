@@ -1,0 +1,39 @@
+"""What tests of the C files share: the compiler and the folders."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="session")
+def root():
+    """The repository."""
+    if not (ROOT / "native" / "rsk.h").exists():
+        pytest.skip("the C files are not here: this is an installed package")
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def compiler():
+    """The C compiler's name."""
+    name = os.environ.get("CC", "cc")
+    if os.name != "posix" or shutil.which(name) is None:
+        pytest.skip(f"no C compiler {name!r} and POSIX shell on this machine; set CC")
+    return name
+
+
+@pytest.fixture(scope="session")
+def run():
+    """Runs a command and returns what it printed; what it said on an error is in the failure."""
+
+    def run(*command, **options):
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
+        assert done.returncode == 0, f"{command[0]} gave {done.returncode}:\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    return run

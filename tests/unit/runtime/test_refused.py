@@ -1,0 +1,225 @@
+"""What no runtime predicts for: NaN, infinities, other shapes. An error that names the place, never a number."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import repsketch.runtime.native
+from repsketch import lsh
+from repsketch.errors import InputError
+from repsketch.lsh import RowHashes
+from repsketch.runtime import runtime_for
+from repsketch.runtime.reference import ReferenceRuntime
+from repsketch.sketch import CompiledSketch
+from repsketch.sketch.form import Form
+from repsketch.sketch.inputs import Inputs
+from repsketch.sketch.part import Part
+from repsketch.sketch.query import query
+
+F = np.float32
+N, D = 200, 70  # more than one block of 64 rows, more columns than one vector holds
+
+
+def make_form(is_whole: bool, accepts_missing: bool = False, columns=None, n_outputs: int = 1) -> Form:
+    p = D if columns is None else len(columns)
+    hashes = RowHashes(lsh.L2(4.0), 20, 8, p, seed=4, width_bits=5 if is_whole else None)
+    counters = np.random.default_rng(0).integers(-127, 128, (20, 8, n_outputs)).astype(np.int8)
+    part = Part(hashes, counters, np.full(1, 0.1, F), "int8")
+    limits = (-127, 127) if is_whole else None
+    inputs = Inputs(D, columns, scales=np.full(1, 8.0, F), limits=limits, accepts_missing=accepts_missing)
+    return Form(inputs, None, (part,), np.zeros(n_outputs, F))
+
+
+@pytest.fixture(params=["core", "oracle"])
+def runtime_of(request, monkeypatch):
+    """Both runtimes, by what they are asked through."""
+    if request.param == "oracle":
+        monkeypatch.setattr(repsketch.runtime.native, "_native", None)
+    return runtime_for
+
+
+@pytest.fixture(params=[False, True], ids=["float32", "int"])
+def is_whole(request) -> bool:
+    return request.param
+
+
+def table(value=None, row=130, column=66) -> np.ndarray:
+    X = np.random.default_rng(1).normal(size=(N, D)).astype(F)
+    if value is not None:
+        X[row, column] = value
+    return X
+
+
+MAKE = {
+    "float32": lambda X: X,
+    "float64": lambda X: X.astype(np.float64),
+    "Fortran order": np.asfortranarray,
+    "float64 in Fortran order": lambda X: np.asfortranarray(X.astype(np.float64)),
+    "rows apart": lambda X: np.hstack([X, X])[:, :D],
+    "every other column": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "big-endian": lambda X: X.astype(">f4"),
+    "CSR": sp.csr_matrix,
+    "CSR of float64": lambda X: sp.csr_matrix(X.astype(np.float64)),
+    "CSC": sp.csc_matrix,
+    "frame": pd.DataFrame,
+    "list": lambda X: X.tolist(),
+}
+VALUES = {"NaN": (np.nan, "NaN"), "inf": (np.inf, "infinity"), "-inf": (-np.inf, "infinity")}
+every_table = pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
+every_value = pytest.mark.parametrize(("value", "word"), VALUES.values(), ids=VALUES)
+
+
+@every_table
+@every_value
+def test_the_place_is_named(runtime_of, is_whole, make, value, word):
+    runtime = runtime_of(make_form(is_whole))
+    for n_threads in (1, 3):
+        with pytest.raises(InputError, match=f"X holds {word}.* at row 130, column 66; fill or drop it"):
+            runtime.outputs(make(table(value)), n_threads)
+
+
+@every_value
+@pytest.mark.parametrize(("row", "column"), [(0, 0), (0, D - 1), (63, 1), (64, 64), (N - 1, D - 1)])
+def test_any_place(runtime_of, is_whole, value, word, row, column):
+    runtime = runtime_of(make_form(is_whole))
+    for make in (MAKE["float32"], MAKE["CSR"]):
+        with pytest.raises(InputError, match=f"X holds {word}.* at row {row}, column {column};"):
+            runtime.outputs(make(table(value, row, column)))
+
+
+def test_the_first_of_several_is_named(runtime_of, is_whole):
+    X = table(np.inf)
+    X[[70, 150], [5, 2]] = np.nan
+    X[70, 3] = -np.inf
+    for n_threads in (1, 2, 3):
+        with pytest.raises(InputError, match=r"infinity .*at row 70, column 3"):
+            runtime_of(make_form(is_whole)).outputs(X, n_threads)
+
+
+@every_value
+def test_columns_that_are_not_used_are_checked_too(runtime_of, is_whole, value, word):
+    runtime = runtime_of(make_form(is_whole, columns=np.array([3, 5])))
+    for make in (MAKE["float32"], MAKE["float64"], MAKE["CSR"]):
+        with pytest.raises(InputError, match=f"{word}.* at row 130, column 66"):
+            runtime.outputs(make(table(value)))
+    with pytest.raises(InputError, match=f"{word}.* at row 0, column 66"):
+        runtime.output_of(table(value)[130])
+
+
+@every_value
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_a_single_row(runtime_of, is_whole, value, word, n_outputs):
+    form = make_form(is_whole, n_outputs=n_outputs)
+    runtime, row = runtime_of(form), table(value)[130]
+    for kind in (np.asarray, lambda r: r.astype(np.float64), list, pd.Series, lambda r: np.repeat(r, 2)[::2]):
+        with pytest.raises(InputError, match=f"X holds {word}.* at row 0, column 66"):
+            runtime.output_of(kind(row))
+    with pytest.raises(InputError, match=f"X holds {word}.* at row 0, column 66"):
+        CompiledSketch(form).predict_one(row)
+    with pytest.raises(InputError, match=f"X holds {word}.* at row 0, column 66"):
+        runtime.outputs(row[None])
+
+
+@pytest.mark.parametrize("make", [MAKE["float64"], MAKE["CSR of float64"], MAKE["list"]], ids=["dense", "CSR", "list"])
+@pytest.mark.parametrize("value", [1e39, -1e300])
+def test_numbers_beyond_float32_are_infinite(runtime_of, is_whole, make, value):
+    X = table().astype(np.float64)
+    X[130, 66] = value
+    runtime = runtime_of(make_form(is_whole, accepts_missing=True))
+    with pytest.raises(InputError, match=r"X holds infinity .*at row 130, column 66; .*within float32"):
+        runtime.outputs(make(X))
+    with pytest.raises(InputError, match=r"X holds infinity .*at row 0, column 66"):
+        runtime.output_of(X[130])
+
+
+# -- missing values -----------------------------------------------------------------------------
+
+
+@every_table
+def test_nan_is_taken_where_it_is_accepted(runtime_of, is_whole, make):
+    form = make_form(is_whole, accepts_missing=True)
+    X = table(np.nan)
+    X[3] = np.nan
+    expected = query(form, X)
+    assert np.isfinite(expected).all()
+    assert runtime_of(form).outputs(make(X)).tobytes() == expected.tobytes()
+
+
+@every_table
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinities_are_never_accepted(runtime_of, is_whole, make, value):
+    X = table(value)
+    X[5, 5] = np.nan
+    with pytest.raises(InputError, match=r"X holds infinity .*at row 130, column 66"):
+        runtime_of(make_form(is_whole, accepts_missing=True)).outputs(make(X))
+
+
+def test_a_row_with_missing_values(runtime_of, is_whole):
+    form = make_form(is_whole, accepts_missing=True)
+    X = table(np.nan)
+    for kind in (np.asarray, lambda r: r.astype(np.float64), list):
+        assert runtime_of(form).output_of(kind(X[130])) == query(form, X)[130, 0]
+
+
+def test_objects_with_none_are_missing_values(runtime_of, is_whole):
+    X = table().astype(object)
+    X[130, 66] = None
+    with pytest.raises(InputError, match="X holds NaN at row 130, column 66"):
+        runtime_of(make_form(is_whole)).outputs(X)
+    form = make_form(is_whole, accepts_missing=True)
+    assert runtime_of(form).outputs(X).tobytes() == query(form, table(np.nan)).tobytes()
+
+
+# -- shapes and types ---------------------------------------------------------------------------
+
+SHAPES = {
+    "too narrow": (lambda: table()[:, 1:], "X has 69 features, but this model takes 70"),
+    "too wide": (lambda: np.ones((N, D + 1)), "X has 71 features, but this model takes 70"),
+    "CSR too wide": (lambda: sp.csr_matrix(np.ones((N, D + 1))), "X has 71 features, but this model takes 70"),
+    "uint8 too narrow": (lambda: np.ones((N, 3), np.uint8), "X has 3 features, but this model takes 70"),
+    "no rows": (lambda: np.ones((0, D), F), r"X has shape \(0, 70\): at least one row is required"),
+    "no rows, CSR": (lambda: sp.csr_matrix((0, D)), r"X has shape \(0, 70\): at least one row is required"),
+    "no columns": (lambda: np.ones((N, 0), F), "X has .*(0 features.*takes 70|at least one feature)"),
+    "1-D": (lambda: table()[0], r"X has shape \(70,\); a table needs 2 dimensions. Reshape your data"),
+    "3-D": (lambda: table()[None], r"X has shape \(1, 200, 70\); a table needs 2 dimensions"),
+    "a number": (lambda: 3.0, r"X has shape \(\); a table needs 2 dimensions"),
+    "text": (lambda: np.full((N, D), "a"), "X holds .* values that are not numbers.*encode"),
+    "objects": (lambda: np.full((N, D), object()), "X holds object values that are not numbers.*encode"),
+    "complex": (lambda: np.ones((N, D), complex), "Complex data not supported: X has dtype complex128; pass real"),
+    "CSR complex": (lambda: sp.csr_matrix(np.ones((N, D), complex)), "Complex data not supported"),
+    "a frame with text": (lambda: pd.DataFrame(np.full((N, D), "a")), "X holds .* values that are not numbers"),
+    "ragged": (lambda: [[1.0, 2.0], [1.0]], "X is no table of numbers"),
+}
+
+
+@pytest.mark.parametrize(("make", "words"), SHAPES.values(), ids=SHAPES)
+def test_other_tables(runtime_of, is_whole, make, words):
+    with pytest.raises(InputError, match=words):
+        runtime_of(make_form(is_whole)).outputs(make())
+
+
+ROWS = {
+    "too short": (lambda: table()[0, 1:], "X has 69 features, but this model takes 70"),
+    "too long": (lambda: np.ones(D + 1), "X has 71 features, but this model takes 70"),
+    "a table": (lambda: table()[:1], r"X has shape \(1, 1, 70\); a table needs 2 dimensions"),
+    "a number": (lambda: 3.0, "X has shape"),
+    "text": (lambda: np.full(D, "a"), "X holds .* values that are not numbers"),
+    "complex": (lambda: np.ones(D, complex), "Complex data not supported"),
+    "nothing": (lambda: np.ones(0, F), "X has 0 features"),
+}
+
+
+@pytest.mark.parametrize(("make", "words"), ROWS.values(), ids=ROWS)
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_other_rows(runtime_of, is_whole, make, words, n_outputs):
+    with pytest.raises(InputError, match=words):
+        runtime_of(make_form(is_whole, n_outputs=n_outputs)).output_of(make())
+
+
+def test_a_refused_call_spoils_nothing(is_whole):
+    form, X = make_form(is_whole), table()
+    runtime = runtime_for(form)
+    with pytest.raises(InputError):
+        runtime.outputs(table(np.nan))
+    assert runtime.outputs(X).tobytes() == ReferenceRuntime(form).outputs(X).tobytes()

@@ -1,0 +1,63 @@
+"""Write tests/format/golden: files of this format version, and what they must still read as in every later version.
+
+Run it once for a format version, and keep what it wrote for ever: readers of later versions must give the same
+outputs. A test never writes goldens; this tool leaves those that exist alone unless told otherwise.
+
+    python tools/write_goldens.py [--overwrite]
+"""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "tests" / "format" / "golden"
+sys.path[:0] = [str(ROOT / "tests" / "format")]
+
+from build import float_file, kernel_file, whole_file  # noqa: E402
+from repsketch.io import describe, from_bytes  # noqa: E402
+from repsketch.io.framing import FORMAT_VERSION  # noqa: E402
+from repsketch.sketch.query import query  # noqa: E402
+
+N_INPUTS = 12
+
+
+def main() -> None:
+    """Write the files and one table of what they hold."""
+    is_forced = sys.argv[1:] == ["--overwrite"]
+    table = FOLDER / f"v{FORMAT_VERSION}.json"
+    if table.exists() and not is_forced:
+        sys.exit(f"{table} exists; goldens of a released version are never changed (--overwrite before a release).")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    files = {"": whole_file(), "-float32": float_file(), "-sums": kernel_file()}
+    entries = [
+        _entry(f"v{FORMAT_VERSION}{suffix}.rsk", data, seed) for seed, (suffix, data) in enumerate(files.items())
+    ]
+    table.write_text("[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries) + "\n]\n")
+
+
+def _entry(name: str, data: bytes, seed: int) -> dict:
+    (FOLDER / name).write_bytes(data)
+    form = from_bytes(data).form
+    X = np.random.default_rng(seed).normal(0, 2, (N_INPUTS, form.n_features)).astype(np.float32)
+    if form.inputs.accepts_missing:
+        X[-1, 0] = np.nan
+    return {
+        "file": name,
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "facts": describe(FOLDER / name),
+        "inputs": _bits(X),
+        "outputs": _bits(query(form, X)),
+    }
+
+
+def _bits(array: np.ndarray) -> list[list[str]]:
+    """The bit patterns of float32 numbers, as hexadecimal digits."""
+    return [[f"{int(word):08x}" for word in row] for row in np.ascontiguousarray(array, np.float32).view(np.uint32)]
+
+
+if __name__ == "__main__":
+    main()
