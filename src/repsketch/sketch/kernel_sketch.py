@@ -209,9 +209,7 @@ class KernelSketch(Sketch):
         True
         """
         if not isinstance(other, KernelSketch):
-            raise MergeError(
-                f"an object of type {type(other).__name__} cannot be merged; allowed is a Sketch whose counters are sums."
-            )
+            raise MergeError(f"an object of type {type(other).__name__} cannot be merged; allowed is a Sketch of sums.")
         mine, theirs = self._additive("merged"), other._additive("merged")
         if self.hashes != other.hashes:
             raise MergeError(f"other hash functions: {self.hashes} and {other.hashes}; build both alike.")
