@@ -7,11 +7,14 @@ A fork takes a millisecond where a new process would import the package first.
 """
 
 import os
+import signal
 import sys
 
 import numpy as np
 
 from repsketch import Sketch, lsh
+
+LONGEST_LIFE = 60  # seconds
 
 
 def two_sketches():
@@ -27,6 +30,7 @@ def serve(path: str) -> None:
     for _ in sys.stdin:
         child = os.fork()
         if child == 0:
+            signal.alarm(LONGEST_LIFE)  # should nobody kill it
             sketches[0].save(path)
             print(os.getpid(), flush=True)
             while True:

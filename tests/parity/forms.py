@@ -36,22 +36,25 @@ _BYTES = {"limits": [(-127, 127), (-127, 100), (0, 100), (-5, 9)], "kinds": ["nu
 _OWN_L2 = {"hash": ["own"], "family": [FAMILIES[0]], "fold": ["universal"]}
 _PAPER = {**_SINGLE, **_OWN_L2, "is_whole": [True], "n_parts": [1]}
 
+_BITS = {
+    **_SINGLE, **_BYTES, "is_whole": [True], "hash": ["pool"], "n_levels": [0], "projection": [None],
+    "counter_type": ["int8", "int4"], "n_rows": [30, 300, 600],
+}  # fmt: skip
+
 #: What each theme allows of a choice; other choices are free.
 THEMES: dict[str, dict[str, Sequence[Any]]] = {
     "any": {},
     "paper in float32": {"is_whole": [False], "hash": ["own"], "family": FAMILIES[:2], "fold": ["universal", "direct"]},
-    "own": {"hash": ["own"], "is_whole": [False]},
-    "own whole": {"hash": ["own"], "is_whole": [True]},
+    "own": {"is_whole": [False], "hash": ["own"], "family": FAMILIES[1:]},
+    "own whole": {"is_whole": [True], "hash": ["own"], "family": FAMILIES[1:]},
     "pool": {"hash": ["pool"]},
     "paper": {
         **_PAPER, **_BYTES, "projection": ["int8", "ternary"], "n_components": range(1, 24), "n_rows": [100, 300, 700],
     },
     "tables": {**_PAPER, "n_concat": [1], "width_bits": [8], "counter_type": ["int8", "int4"], "n_rows": [7, 64, 300]},
     "int16": {**_SINGLE, "is_whole": [True], "limits": [(-127, 127), (-5, 9)], "width_bits": [4, 6], "n_parts": [1]},
-    "bits": {
-        **_SINGLE, **_BYTES, "is_whole": [True], "hash": ["pool"], "pool": ["sparse", "threshold"], "n_levels": [0],
-        "projection": [None], "counter_type": ["int8", "int4"], "n_rows": [30, 300, 600],
-    },
+    "bits": {**_BITS, "pool": ["sparse"], "n_nonzeros": [2, 3]},
+    "thresholds": {**_BITS, "pool": ["threshold"]},
     "levels": {"hash": ["pool"], "pool": ["ternary", "sparse"], "n_levels": [2, 3, 8, 50]},
     "between": {
         "hash": ["pool"], "pool": ["ternary", "sparse"], "n_levels": [2, 3, 8, 50], "interpolate": [True],
@@ -240,7 +243,7 @@ class _Draw:
         pool = CodePool(
             kind, n_codes, n_inputs, seed, n_levels,
             n_axes=int(rng.integers(0, min(n_codes, n_inputs) + 1)) if is_drawn and self.chance(2 / 3) else 0,
-            n_nonzeros=int(rng.integers(1, 4)) if kind == "sparse" else 3,
+            n_nonzeros=self.pick("n_nonzeros", [1, 2, 3]) if kind == "sparse" else 3,
             is_seeded=is_seeded,
             spread=spread,
             is_normalised=bool(n_levels and self.chance(0.5)),

@@ -22,9 +22,9 @@ from repsketch.sketch.query import accumulators, buckets, query
 
 native = pytest.importorskip("repsketch._native", reason="the package was installed without its compiled part")
 
-N_FORMS = 14 * len(THEMES)
+N_FORMS = 13 * len(THEMES)
 LEVELS = native.levels()
-MOST_ROWS = 12_000
+MOST_ROWS = 10_000
 FEW_ROWS = 200  # three blocks of 64 and a rest
 
 
@@ -33,7 +33,7 @@ def n_rows_of(form: Form) -> int:
     work = form.inputs.n_values * form.n_coordinates
     for part in form.parts:
         work += part.n_rows * (part.hashes.n_concat * (8 + part.hashes.n_features) + 2 * part.counters.shape[2])
-    return int(np.clip(80_000_000 // work, 1_000, MOST_ROWS)) | 1
+    return int(np.clip(50_000_000 // work, 1_000, MOST_ROWS)) | 1
 
 
 @dataclass
