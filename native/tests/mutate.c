@@ -71,7 +71,10 @@ static uint32_t interesting(void) {
                                        255,   256,   4095,    4096,    4097,    16384,   32767,      32768,      65535,
                                        65536, 65537, 1048575, 1048576, 1048577, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF};
     if (one_in(3)) return below(20);
-    if (one_in(3)) return (1u << below(17)) - 1u + below(3);
+    if (one_in(3)) {
+        const uint32_t power = 1u << below(17);
+        return power - 1u + below(3);
+    }
     return numbers[below(sizeof numbers / sizeof numbers[0])];
 }
 
@@ -169,40 +172,44 @@ static void change_size(document *doc) {
 
 /* ---- what follows from fields ---- */
 
-static uint32_t model_field(const uint8_t *model, uint32_t offset) { return rsk_u32(model + offset); }
-
 /* Sizes of MODEL that others give. */
 static void agree_model(uint8_t *m) {
     const bool has_matrix = m[4] >= RSK_MATRIX_FLOAT32;
-    if (!(m[30] & RSK_HAS_COLUMNS)) put(m + 12, model_field(m, 8), 4);
-    if (m[28] != RSK_KINDS_MIXED) put(m + 16, model_field(m, 12), 4);
-    if (!has_matrix) put(m + 20, model_field(m, 16), 4);
+    if (!(m[30] & RSK_HAS_COLUMNS)) put(m + 12, rsk_u32(m + 8), 4);
+    if (m[28] != RSK_KINDS_MIXED) put(m + 16, rsk_u32(m + 12), 4);
+    if (!has_matrix) put(m + 20, rsk_u32(m + 16), 4);
     if (m[4] == RSK_SHIFT_ONLY) m[30] |= RSK_HAS_SHIFT;
     if (m[4] == RSK_NO_PROJECTION) m[30] &= (uint8_t)~RSK_HAS_SHIFT;
     if (m[0] == RSK_INT) {
         if (m[4] == RSK_SHIFT_ONLY || m[4] == RSK_MATRIX_FLOAT32) m[4] = RSK_MATRIX_INT8;
         if (m[6] == RSK_LINEAR_FLOAT32) m[6] = RSK_LINEAR_INT8;
-        if (rsk_i16(m + 32) >= rsk_i16(m + 34)) put(m + 32, 0xFF81u, 2), put(m + 34, 127, 2);
+        if (rsk_i16(m + 32) >= rsk_i16(m + 34)) put(m + 32, 0x007FFF81u, 4); /* -127 to 127 */
         if (has_matrix && rsk_u16(m + 36) == 0) put(m + 36, 300, 2);
-        if (!has_matrix) put(m + 36, 0, 2), m[5] = 0, m[30] &= (uint8_t)~RSK_HAS_MULTIPLIERS;
-    } else {
+    }
+    if (m[0] == RSK_INT && !has_matrix) {
+        put(m + 36, 0, 2);
+        m[5] = 0;
+        m[30] &= (uint8_t)~RSK_HAS_MULTIPLIERS;
+    }
+    if (m[0] != RSK_INT) {
         m[5] = 0;
         memset(m + 32, 0, 6);
         m[30] &= (uint8_t)~RSK_HAS_MULTIPLIERS;
         if (m[6] > RSK_LINEAR_FLOAT32) m[6] = RSK_LINEAR_FLOAT32;
     }
     put(m + 52, m[6] >= RSK_LINEAR_INT16, 4);
-    if (m[28] == RSK_KINDS_BOOLEAN) put(m + 44, 0, 4), put(m + 48, 0, 4);
+    if (m[28] == RSK_KINDS_BOOLEAN) memset(m + 44, 0, 8);
     if (m[28] == RSK_KINDS_NUMERIC)
         for (uint32_t at = 44; at <= 48; at += 4)
-            if (model_field(m, at) > 1) put(m + at, model_field(m, 12), 4);
+            if (rsk_u32(m + at) > 1) put(m + at, rsk_u32(m + 12), 4);
     if (m[7] != RSK_STORED_FLOAT8) m[56] = m[57] = 0;
 }
 
 /* And of PART. */
 static void agree_part(const uint8_t *m, uint8_t *p) {
     const bool is_pool = p[1] >= RSK_POOL_TERNARY, is_whole = m[0] == RSK_INT;
-    const bool has_bits = is_pool ? !(p[9] & RSK_LEVELS) : p[1] == RSK_ANGULAR, has_width = p[1] == RSK_L2 || p[1] == RSK_L1;
+    const bool has_bits = is_pool ? !(p[9] & RSK_LEVELS) : p[1] == RSK_ANGULAR;
+    const bool has_width = p[1] == RSK_L2 || p[1] == RSK_L1;
     if (m[4] == RSK_NO_PROJECTION) p[0] = 1;
     if (p[1] > RSK_ANGULAR) p[2] = 0;
     if (is_pool) p[3] = RSK_DIRECT;
@@ -231,11 +238,11 @@ static void agree_part(const uint8_t *m, uint8_t *p) {
     } else {
         put(p + 40, 0, 4);
     }
-    if (p[6] == RSK_NO_DECODE) put(p + 52, model_field(m, 24), 4);
+    if (p[6] == RSK_NO_DECODE) put(p + 52, rsk_u32(m + 24), 4);
     if (p[6] == RSK_DECODE_ROWS) put(p + 52, 1, 4);
     if (p[6] != RSK_NO_DECODE && p[5] == RSK_MEDIAN_OF_MEANS) p[5] = RSK_MEAN;
     if (p[5] != RSK_MEDIAN_OF_MEANS) put(p + 56, 1, 4);
-    if (rsk_u32(p + 60) != 1) put(p + 60, model_field(m, 24), 4);
+    if (rsk_u32(p + 60) != 1) put(p + 60, rsk_u32(m + 24), 4);
 }
 
 static void agree(document *doc) {
@@ -262,9 +269,8 @@ static void fit(document *doc, uint32_t type, uint64_t n_bits) {
         return;
     }
     if (s == NULL) {
-        section fresh = {type, 1, 4, ones};
-        if (!one_in(3)) fresh.nbytes = 1, fresh.bytes = small;
-        s = add(doc, fresh);
+        const section floats = {type, 1, sizeof ones, ones}, bytes = {type, 1, sizeof small, small};
+        s = add(doc, one_in(3) ? floats : bytes);
     }
     if (s == NULL || s->nbytes == n) return;
     uint8_t *bytes = own(s, n);
@@ -275,16 +281,17 @@ static void fit_part(document *doc, const uint8_t *m, uint32_t base) {
     const section *s = find(doc, base + PART);
     if (s == NULL || s->nbytes != 80) return;
     const uint8_t *p = s->bytes;
-    const bool is_threshold = p[1] == RSK_POOL_THRESHOLD, is_whole = m[0] == RSK_INT;
-    const uint64_t n_rows = rsk_u32(p + 28) % 65537, n_concat = rsk_u32(p + 32) % 4097, n_codes = rsk_u32(p + 44) % 65537;
+    const bool is_threshold = p[1] == RSK_POOL_THRESHOLD, has_indices = (p[9] & RSK_HAS_INDICES) != 0;
+    const uint64_t n_rows = rsk_u32(p + 28) % 65537, n_concat = rsk_u32(p + 32) % 4097;
     const uint64_t n_buckets = rsk_u32(p + 36) % 65537, n_numbers = rsk_u32(p + 52) % 65537;
-    const uint64_t n_outputs = model_field(m, 24) % 65537;
-    const uint32_t n_inputs = model_field(m, p[0] == 0 ? 16 : 20) % 1048577;
-    fit(doc, base + INDICES, p[9] & RSK_HAS_INDICES ? n_rows * n_concat * rsk_index_bits((uint32_t)n_codes + (n_codes == 0)) : 0);
-    fit(doc, base + CODE_COLUMNS, is_threshold ? n_codes * rsk_index_bits(n_inputs + (n_inputs == 0)) : 0);
-    fit(doc, base + THRESHOLDS, is_threshold ? n_codes * p[12] * 8 : 0);
+    const uint32_t n_codes = rsk_u32(p + 44) % 65537, n_outputs = rsk_u32(m + 24) % 65537;
+    const uint32_t n_inputs = rsk_u32(m + (p[0] == 0 ? 16 : 20)) % 1048577;
+    const uint64_t n_decode = p[6] == 0 ? 0 : (p[6] == RSK_DECODE_ROWS ? n_rows : n_numbers) * n_outputs;
+    fit(doc, base + INDICES, has_indices ? n_rows * n_concat * rsk_index_bits(n_codes + (n_codes == 0)) : 0);
+    fit(doc, base + CODE_COLUMNS, is_threshold ? (uint64_t)n_codes * rsk_index_bits(n_inputs + (n_inputs == 0)) : 0);
+    fit(doc, base + THRESHOLDS, is_threshold ? (uint64_t)n_codes * p[12] * 8 : 0);
     fit(doc, base + COUNTERS, n_rows * n_buckets * n_numbers * (32u >> p[4] % 4u));
-    fit(doc, base + DECODE, p[6] == 0 ? 0 : (p[6] == RSK_DECODE_ROWS ? n_rows : n_numbers) * n_outputs * (is_whole ? 8 : 32));
+    fit(doc, base + DECODE, n_decode * (m[0] == RSK_INT ? 8 : 32));
     fit(doc, base + GAIN, 32 * (uint64_t)(rsk_u32(p + 60) % 65537));
 }
 
@@ -295,19 +302,19 @@ static void fit_all(document *doc) {
     if (s == NULL || s->nbytes != 64) return;
     uint8_t m[64];
     memcpy(m, s->bytes, 64);
-    const uint64_t n_columns = model_field(m, 12) % 1048577, n_values = model_field(m, 16) % 1048577;
-    const uint64_t p = model_field(m, 20) % 1048577, n_outputs = model_field(m, 24) % 65537;
-    const uint32_t n_features = model_field(m, 8) % 1048577;
+    const uint64_t n_columns = rsk_u32(m + 12) % 1048577, n_values = rsk_u32(m + 16) % 1048577;
+    const uint64_t p = rsk_u32(m + 20) % 1048577, n_outputs = rsk_u32(m + 24) % 65537;
+    const uint32_t n_features = rsk_u32(m + 8) % 1048577;
     fit(doc, COLUMNS, m[30] & RSK_HAS_COLUMNS ? n_columns * rsk_index_bits(n_features + (n_features == 0)) : 0);
     fit(doc, KINDS, m[28] == RSK_KINDS_MIXED ? 16 * n_columns : 0);
-    fit(doc, CENTERS, (uint64_t)model_field(m, 44) * stored[m[7] % 3]);
-    fit(doc, SCALES, (uint64_t)model_field(m, 48) * stored[m[7] % 3]);
+    fit(doc, CENTERS, (uint64_t)rsk_u32(m + 44) * stored[m[7] % 3]);
+    fit(doc, SCALES, (uint64_t)rsk_u32(m + 48) * stored[m[7] % 3]);
     fit(doc, PROJECTION, n_values * p * matrix[m[4] % 5]);
     fit(doc, SHIFT, m[30] & RSK_HAS_SHIFT ? 32 * p : 0);
     fit(doc, MULTIPLIERS, m[30] & RSK_HAS_MULTIPLIERS ? 16 * p : 0);
     fit(doc, PROJECTION_SCALES, m[0] == RSK_FLOAT32 && m[4] >= RSK_MATRIX_INT8 ? 32 * p : 0);
     fit(doc, LINEAR, p * n_outputs * linear[m[6] % 4]);
-    fit(doc, LINEAR_GAIN, 32 * (uint64_t)model_field(m, 52));
+    fit(doc, LINEAR_GAIN, 32 * (uint64_t)rsk_u32(m + 52));
     fit(doc, OFFSET, 32 * n_outputs);
     for (uint32_t i = 0; i < 4; i++) fit_part(doc, m, 8 * i);
 }
@@ -408,16 +415,19 @@ static void splice_part(document *doc) {
 /* ---- text ---- */
 
 static void change_metadata(document *doc) {
-    static const char *const tokens[] = {"{",   "}",    "[",   "]",    ",",    ":",        "\"",     "\\",    "\\u00e9", "\\x",
-                                         "1e308", "1e307", "-",  "0",    ".",    "e+99999999", "NaN", "-Infinity", "true", "null",
-                                         " ",   "\n",   "\xC3\xA9", "\xC3", "\xED\xA0\x80", "\xF4\x90\x80\x80", "[[[[", "\"a\":1,", "01", "1.5e-3"};
+    static const char *const tokens[] = {
+        "{", "}", "[", "]", ",", ":", "\"", "\\", "\\u00e9", "\\x", "1e308", "1e307", "-", "0", ".", "e+99999999",
+        "NaN", "-Infinity", "true", "null", " ", "\n", "\xC3\xA9", "\xC3", "\xED\xA0\x80", "\xF4\x90\x80\x80",
+        "[[[[", "\"a\":1,", "01", "1.5e-3",
+    };
     static const section fresh = {METADATA, 0, 2, (const uint8_t *)"{}"};
     section *s = find(doc, METADATA);
     if (s == NULL) s = add(doc, fresh);
     if (s == NULL) return;
     for (uint32_t n = 1 + below(3); n > 0; n--) {
         const char *token = tokens[below(sizeof tokens / sizeof tokens[0])];
-        const uint32_t length = (uint32_t)strlen(token), old = s->nbytes, at = below(old + 1);
+        const uint32_t length = (uint32_t)strlen(token), old = s->nbytes;
+        const uint32_t at = old > 0 && one_in(4) ? 1 : below(old + 1); /* 1: behind the brace, where keys begin */
         const uint32_t cut = one_in(3) ? below(old - at + 1 < 12 ? old - at + 1 : 12) : 0; /* replaced by the token */
         const uint8_t *before = s->bytes;
         uint8_t *bytes = own(s, old + length - cut);
@@ -447,8 +457,12 @@ static void change_table(document *doc) {
     uint8_t *word = bytes + 4 * below(one_in(2) ? n_words : front), *other = bytes + 4 * below(front);
     uint8_t kept[4];
     memcpy(kept, word, 4);
-    if (one_in(3)) memcpy(word, other, 4), memcpy(other, kept, 4);
-    else put(word, one_in(2) ? below(6) : one_in(2) ? rsk_u32(word) + 1 : interesting(), 4);
+    if (one_in(3)) {
+        memcpy(word, other, 4);
+        memcpy(other, kept, 4);
+        return;
+    }
+    put(word, one_in(2) ? below(6) : one_in(2) ? rsk_u32(word) + 1 : interesting(), 4);
 }
 
 /* ---- files ---- */
@@ -499,23 +513,38 @@ static size_t change_framing(size_t nbytes) {
     const uint32_t n_sections = rsk_u32(output + 12) % MOST_SECTIONS; /* it may have been changed already */
     uint8_t *entry = output + 32 + 24 * (n_sections == 0 ? 0 : below(n_sections));
     static const uint8_t header_fields[] = {0, 4, 6, 8, 12, 16, 20, 24, 28};
+    /* One random number a statement: C does not say which argument of a call comes first. */
+    uint32_t place, number;
     switch (below(8)) {
-    case 0: output[below((uint32_t)nbytes)] ^= (uint8_t)(1u << below(8)); break;
-    case 1: put(output + header_fields[below(9)], interesting(), one_in(2) ? 2 : 4); break;
-    case 2: put(entry + 4 * below(6), interesting(), 4); break;
+    case 0:
+        place = below((uint32_t)nbytes);
+        output[place] ^= (uint8_t)(1u << below(8));
+        break;
+    case 1:
+        place = header_fields[below(sizeof header_fields)];
+        number = interesting();
+        put(output + place, number, one_in(2) ? 2 : 4);
+        break;
+    case 2:
+        place = 4 * below(6);
+        put(entry + place, interesting(), 4);
+        break;
     case 3:
-    case 4: /* a small step of a type, an offset or a length */
-        put(entry + 4 * below(4), rsk_u32(entry + 4 * below(4)) + (one_in(2) ? 8u : 1u) * (one_in(2) ? 1u : 0xFFFFFFFFu), 4);
+    case 4: /* a small step of a type, a flag, an offset or a length */
+        place = 4 * below(4);
+        number = one_in(2) ? 8 : 1;
+        put(entry + place, rsk_u32(entry + place) + (one_in(2) ? number : 0u - number), 4);
         break;
     case 5: nbytes -= below((uint32_t)nbytes); break;
-    case 6: {
-        const uint32_t n = 1 + below(64);
-        memset(output + nbytes, one_in(2) ? 0 : (int)below(256), n);
-        nbytes += n;
+    case 6:
+        number = 1 + below(64);
+        memset(output + nbytes, one_in(2) ? 0 : (int)below(256), number);
+        nbytes += number;
         if (one_in(2)) put(output + 16, (uint32_t)nbytes, 4);
         break;
-    }
-    default: output[32 + below((uint32_t)nbytes - 32)] = (uint8_t)next_word();
+    default:
+        place = 32 + below((uint32_t)nbytes - 32);
+        output[place] = (uint8_t)next_word();
     }
     return nbytes;
 }
@@ -535,9 +564,10 @@ static void repair_digests(size_t nbytes) {
 
 typedef void mutation(document *doc);
 static mutation *const mutations[] = {
-    change_field, change_field,   change_field, change_field, change_field, change_field, change_field,    change_size,
-    change_size,  change_bytes,   change_bytes, fill_bytes,   resize,       drop_any,     change_numbers,  duplicate,
-    swap,         splice,         splice,       splice_part,  change_table, change_table, change_metadata, change_metadata,
+    change_field, change_field, change_field,   change_field,    change_field,   change_field,
+    change_field, change_size,  change_size,    change_bytes,    change_bytes,   fill_bytes,
+    resize,       drop_any,     change_numbers, duplicate,       swap,           splice,
+    splice,       splice_part,  change_table,   change_metadata, change_metadata, change_table,
 };
 
 /* The next input in `output`; its length. */
@@ -583,7 +613,7 @@ static void read_seed(const char *path) {
     }
 }
 
-/* The sanitizers end with abort(), as fuzz_file.c does, so that the input that was too much for the runtime is named. */
+/* The sanitizers end with abort(), as fuzz_file.c does, so that the input that was too much can be named. */
 static void say_which(int signal_number) {
     (void)signal_number;
     fprintf(stderr, "mutate: died; again with --seed %llu --first %llu --inputs 1\n", (unsigned long long)run_seed,
@@ -639,7 +669,8 @@ int main(int argc, char **argv) {
     }
     const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
     printf("mutate: seed %llu, %u files, %llu inputs, %llu accepted, %.0f inputs/s\n", (unsigned long long)run_seed,
-           (unsigned)n_seeds, (unsigned long long)n_inputs, (unsigned long long)counts[RSK_OK], (double)n_inputs / seconds);
+           (unsigned)n_seeds, (unsigned long long)n_inputs, (unsigned long long)counts[RSK_OK],
+           (double)n_inputs / seconds);
     print_histogram(counts);
     return 0;
 }

@@ -195,7 +195,10 @@ static void test_bytes(const fixture *f, const rsk_plan *plan) {
     const size_t d = f->model.n_features, n_outputs = (size_t)N_ROWS * f->model.n_outputs;
     uint8_t *bytes = allocate_before_guard(N_ROWS * d);
     float *floats = allocate(N_ROWS * d * sizeof(float));
-    for (size_t i = 0; i < N_ROWS * d; i++) floats[i] = bytes[i] = (uint8_t)(next_word() >> 8 & (i % 3 == 0 ? 255u : 3u));
+    for (size_t i = 0; i < N_ROWS * d; i++) {
+        bytes[i] = (uint8_t)(next_word() >> 8 & (i % 3 == 0 ? 255u : 3u));
+        floats[i] = bytes[i];
+    }
     const rsk_rows byte_rows = {bytes, d, NULL, NULL, 1}, float_rows = {floats, d, NULL, NULL, 0};
     float *outputs = allocate(n_outputs * sizeof(float)), *wanted = allocate(n_outputs * sizeof(float));
     size_t where[2];
@@ -273,7 +276,8 @@ static void test_not_finite(const fixture *f, const rsk_plan *plan) {
             const rsk_rows dense = {rows, d, NULL, NULL, 0}, sparse = {rows, 0, ends, columns, 0};
             expect_refused(plan, &dense, m->n_outputs, row, column, "a bad number in a dense row");
             expect_refused(plan, &sparse, m->n_outputs, row, column, "a bad number in a sparse row");
-            expect(rsk_predict(plan, rows + row * d, outputs, scratch) == RSK_INPUT_NOT_FINITE, "a bad number in one row");
+            const rsk_status status = rsk_predict(plan, rows + row * d, outputs, scratch);
+            expect(status == RSK_INPUT_NOT_FINITE, "a bad number in one row");
             free(rows);
             free(ends);
             free(columns);
@@ -406,7 +410,8 @@ static void test_levels(void) {
     file_name = "levels";
     expect(rsk_level_exists(RSK_SCALAR) == 1 && rsk_level_exists(best) == 1, "those that exist");
     expect(rsk_level_exists(-1) == 0 && rsk_level_exists(RSK_N_LEVELS) == 0, "those that do not exist");
-    for (int level = best + 1; level < RSK_N_LEVELS; level++) expect(!rsk_level_exists(level), "none better than the best");
+    for (int level = best + 1; level < RSK_N_LEVELS; level++)
+        expect(!rsk_level_exists(level), "none better than the best");
     expect(strcmp(rsk_level_name(RSK_SCALAR), "scalar") == 0, "the name of a level");
     expect(strcmp(rsk_level_name(-1), "unknown") == 0 && strcmp(rsk_level_name(99), "unknown") == 0, "unknown levels");
 }
