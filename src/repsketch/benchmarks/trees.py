@@ -66,9 +66,15 @@ static float score_row(const float *row) {{
     return compiled_engine(f"{name} in C (m2cgen)", {"model.c": source}, glue)
 
 
+def _emlearn() -> Any:
+    """The library, without what importing it does to NumPy's handling of floating-point errors."""
+    with np.errstate():  # emlearn calls np.seterr(all="raise") for the whole process
+        return require("emlearn", "bench")
+
+
 def emlearn_engine(name: str, model: Any) -> Engine:
     """A scikit-learn forest as C if-else written by emlearn; a classifier's output is its class minus a half."""
-    source = require("emlearn", "bench").convert(model, method="inline", dtype="float").save(name="forest")
+    source = _emlearn().convert(model, method="inline", dtype="float").save(name="forest")
     result, shift = ("int32_t", "- 0.5f") if hasattr(model, "classes_") else ("float", "")
     glue = f"""#include <stdint.h>
 {result} forest_predict(const float *, int32_t);
@@ -81,7 +87,7 @@ static float score_row(const float *row) {{
 
 def emlearn_forest(case: Case) -> list[Engine]:
     """A random forest of the teacher's quality, or as near as it gets, in emlearn's C."""
-    require("emlearn", "bench")  # before the forests are trained
+    _emlearn()  # before the forests are trained
     return [emlearn_engine("emlearn forest in C", close_forest(case))]
 
 
