@@ -69,9 +69,24 @@ static uint64_t largest_code_sum(const rsk_part *p, uint64_t coordinate) {
  * over all counters where there are more than FACTORS factors: at most 64 passes, and none of it in common sketches. */
 enum { FACTORS = 512, OUTPUTS = 1024 };
 
+/* Largest size of n counters. */
+static uint32_t largest_size(const uint8_t *counters, uint64_t first, uint32_t n, uint32_t bits) {
+    int32_t low = 0, high = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const int32_t number = rsk_packed_signed(counters, first + i, bits);
+        if (number < low) low = number;
+        if (number > high) high = number;
+    }
+    return (uint32_t)(high > -low ? high : -low);
+}
+
 /* Largest sizes over the buckets of a row of numbers first .. first + n - 1, as they are added up. */
 static void find_row_sizes(const rsk_part *p, uint32_t row, uint32_t first, uint32_t n, uint32_t *sizes) {
     const uint32_t bits = rsk_counter_bits(p), shift = rsk_has_flag(p, RSK_INTERPOLATED) ? p->width_bits : 0;
+    if (p->n_numbers == 1) {
+        sizes[0] = largest_size(p->counters, (uint64_t)row * p->n_buckets, p->n_buckets, bits) << shift;
+        return;
+    }
     memset(sizes, 0, n * sizeof sizes[0]);
     for (uint32_t bucket = 0; bucket < p->n_buckets; bucket++) {
         const uint64_t start = ((uint64_t)row * p->n_buckets + bucket) * p->n_numbers + first;

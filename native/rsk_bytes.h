@@ -91,6 +91,7 @@ static inline uint32_t rsk_packed(const uint8_t *bytes, uint64_t index, uint32_t
 /* The same for 2, 4, 8 or 16 bits, which never lie across a boundary of their own size, as a signed number. */
 static inline int32_t rsk_packed_signed(const uint8_t *bytes, uint64_t index, uint32_t bits) {
     if (bits == 16) return rsk_i16(bytes + 2 * index);
+    if (bits == 8) return (bytes[index] ^ 128) - 128;
     const uint64_t first = index * bits;
     const int32_t half = 1 << (bits - 1u), raw = (bytes[first >> 3] >> (first & 7u)) & (2 * half - 1);
     return (raw ^ half) - half;

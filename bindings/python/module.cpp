@@ -257,8 +257,6 @@ NB_MODULE(_native, m) {
         for (int level : found) names[rsk_level_name(level)] = level;
         return names;
     });
-    m.attr("KERNEL_LANES") = int(RSK_KERNEL_LANES);
-    m.attr("KERNEL_MAX_CONCAT") = int(RSK_KERNEL_MAX_CONCAT);
 
     m.def("word", &rsk_word, "seed"_a, "stream"_a, "row"_a, "code"_a, "index"_a);
 

@@ -22,7 +22,7 @@ class MergeError(RepSketchError, ValueError):
 
 
 class MissingExtraError(RepSketchError, ImportError):
-    """An optional library that this call needs is not installed; the message names the extra."""
+    """An optional library, or the compiled core, that this call needs is not installed; the message says how to."""
 
 
 def require(module: str, extra: str):

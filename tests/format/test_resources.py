@@ -205,8 +205,6 @@ def best_seconds(read: Callable[[bytes], Status], data: bytes) -> float:
 
 
 MAKERS = (own_parts, pools, projections, columns, counters, texts, declared)
-DEAR = pytest.mark.xfail(reason="Inputs, Projection, Part and Form check a good file again, with wide copies")
-SLOW = pytest.mark.xfail(reason="the same copies take time, more or less than 10 ms in all", strict=False)
 
 
 @cache
@@ -230,12 +228,12 @@ def test_refusing_a_small_file_takes_little_memory(make):
     assert not [name for name, status, is_large, _ in costs(make) if is_large and status != Status.OK]
 
 
-@pytest.mark.parametrize("make", [*(pytest.param(make, marks=DEAR) for make in MAKERS[:5]), *MAKERS[5:]])
+@pytest.mark.parametrize("make", MAKERS)
 def test_reading_a_small_file_takes_little_memory(make):
     assert not [name for name, status, is_large, _ in costs(make) if is_large and status == Status.OK]
 
 
-@pytest.mark.parametrize("make", [*(pytest.param(make, marks=SLOW) for make in MAKERS[:2]), *MAKERS[2:]])
+@pytest.mark.parametrize("make", MAKERS)
 def test_a_small_file_takes_little_time(make):
     assert not {name: seconds for name, _, _, seconds in costs(make) if seconds > MOST_SECONDS}
 

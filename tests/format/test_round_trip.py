@@ -45,10 +45,12 @@ def check_same(again: Sketch, sketch: Sketch, X: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_random_forms(seed):
+@pytest.mark.parametrize("reader", ["python", "core"])
+def test_random_forms(seed, reader, tmp_path):
+    """Files checked by the reader in Python, and by the one in C, on whose word ``load`` makes the same sketch."""
     form = random_form(seed)
     data = form_to_bytes(form)
-    again = from_bytes(data)
+    again = from_bytes(data) if reader == "python" else loaded(CompiledSketch(form), tmp_path)
     X = random_inputs(form, 20, seed)
     assert to_bytes(again) == data
     assert again.outputs(X).tobytes() == CompiledSketch(form).outputs(X).tobytes() == query(form, X).tobytes()
@@ -58,6 +60,16 @@ def test_random_forms(seed):
 def test_every_kind_of_section(form, tmp_path):
     sketch = CompiledSketch(form)
     check_same(loaded(sketch, tmp_path), sketch, RNG.normal(size=(40, form.n_features)).astype(np.float32))
+
+
+def test_another_form_is_another_file(tmp_path):
+    """What is replaced in a form that was read must not be answered from the file it was read from."""
+    again = loaded(CompiledSketch(whole_form()), tmp_path).form
+    moved = replace(again, offset=again.offset + 1)
+    assert again.stored is not None
+    assert moved.stored is None
+    X = RNG.normal(size=(5, again.n_features)).astype(np.float32)
+    assert np.all(CompiledSketch(moved).outputs(X) > CompiledSketch(again).outputs(X))
 
 
 def test_nbytes_is_what_the_sections_hold():

@@ -16,7 +16,7 @@ SOURCE = Path(repsketch.__file__).parent
 # From the bottom to the top. Rooms of one line may import each other only where the line says so.
 LAYERS = (
     {"errors", "_native"},
-    {"settings", "progress", "files", "arrays", "predictor"},
+    {"core", "settings", "progress", "files", "arrays", "predictor"},
     {"lsh"},
     {"theory"},
     {"teacher"},
@@ -223,6 +223,33 @@ def run_without_extras(script: str) -> None:
         [sys.executable, "-W", "error", "-c", BLOCKED + script], capture_output=True, text=True, timeout=60
     )
     assert result.returncode == 0, result.stderr
+
+
+WITHOUT_CORE = """
+import sys
+import tempfile
+import numpy as np
+
+sys.modules["repsketch._native"] = None
+import repsketch as rs
+points = np.eye(3, dtype=np.float32)
+f_K = rs.KernelModel(points, points, points[0], rs.lsh.L2(bandwidth=1.0))
+sketch = rs.build_sketch(f_K, n_rows=20, n_buckets=8).quantize(points)
+with tempfile.TemporaryDirectory() as folder:
+    sketch.save(folder + "/sketch.rsk")
+    again = rs.load(folder + "/sketch.rsk")
+assert np.array_equal(again.outputs(points), sketch.outputs(points))
+try:
+    rs.KernelModel(points, points, points[0], rs.lsh.L2(1.0), kernel="as_hashed", n_directions=16).predict(points)
+except rs.RepSketchError as error:
+    assert "compiled core" in str(error)
+else:
+    raise AssertionError("this needs the core")
+"""
+
+
+def test_without_the_core_numpy_predicts():
+    run_without_extras(WITHOUT_CORE)
 
 
 @pytest.mark.parametrize("script", ALONE.values(), ids=ALONE)

@@ -49,6 +49,13 @@ def _header(length: int, n_sections: int, file_length: int, crc: int, software: 
     return _HEADER.pack(MAGIC, FORMAT_VERSION, 0, length, n_sections, file_length, crc, *software, 0, 0)
 
 
+def sections_of(data: memoryview) -> dict[int, memoryview]:
+    """The sections of a file that is known to be good, by type."""
+    (n_sections,) = struct.unpack_from("<I", data, 12)
+    entries = _ENTRY.iter_unpack(data[_HEADER.size : _HEADER.size + _ENTRY.size * n_sections])
+    return {kind: data[offset : offset + size] for kind, _, offset, size, _, _ in entries}
+
+
 def unpack(data: memoryview, max_nbytes: int = FILE_CAP) -> dict[int, memoryview]:
     """The sections of a file by type; a ``FormatError`` names the first check that fails."""
     n = len(data)
@@ -73,13 +80,11 @@ def unpack(data: memoryview, max_nbytes: int = FILE_CAP) -> dict[int, memoryview
     _refuse_if(reserved != 0 or last != 0, Status.PADDING)
     entries = [_ENTRY.unpack_from(data, _HEADER.size + _ENTRY.size * i) for i in range(n_sections)]
     _check_table(entries, length, n)
-    sections = {}
-    for kind, _, offset, size, section_crc, _ in entries:
+    for _, _, offset, size, section_crc, _ in entries:
         end = offset + size
         _refuse_if(any(data[end : _round_up(end)]), Status.PADDING)
         _refuse_if(zlib.crc32(data[offset:end]) != section_crc, Status.SECTION_CRC)
-        sections[kind] = data[offset:end]
-    return sections
+    return sections_of(data)
 
 
 def _check_table(entries: list[tuple[int, ...]], header_length: int, file_length: int) -> None:

@@ -35,6 +35,12 @@ class ModelReader:
     def read_model(self) -> SimpleNamespace:
         """The record of sizes and flags."""
         m = records.MODEL.unpack(self.sections.section(Section.MODEL, records.MODEL.nbytes))
+        m.is_whole, m.has_matrix = m.precision == 1, m.projection >= 2
+        if not self.sections.are_good:
+            self._check_model(m)
+        return m
+
+    def _check_model(self, m: SimpleNamespace) -> None:
         refuse_if(m.precision > 1, Status.FIELD)
         refuse_if(m.generator != records.GENERATOR, Status.GENERATOR)
         refuse_if(m.task > 2, Status.FIELD)
@@ -50,8 +56,6 @@ class ModelReader:
         refuse_if(not m.is_padded, Status.PADDING)
         refuse_if(m.n_classes > SIZE_CAP, Status.SIZE_CAP)
         refuse_if(m.n_classes and (m.n_classes != max(2, m.n_outputs) or m.task != 1), Status.CLASS_COUNT)
-        m.is_whole = m.precision == 1
-        m.has_matrix = m.projection >= 2
         _check_precision(m)
         refuse_if(m.projection == 1 and not m.flags & records.HAS_SHIFT, Status.FIELD)
         refuse_if(m.projection == 0 and m.flags & records.HAS_SHIFT, Status.FIELD)
@@ -62,7 +66,6 @@ class ModelReader:
         refuse_if(m.n_columns > m.n_features or (not has_columns and m.n_columns != m.n_features), Status.SIZE_MISMATCH)
         for bias in (m.center_bias, m.scale_bias):
             refuse_if(bias != 0 and (m.stored_as != 2 or not -126 <= bias <= 100), Status.FIELD)
-        return m
 
     def check_columns(self) -> None:
         """Paragraphs 2 to 4: which columns are used, what kinds they are, their centers and scales."""
@@ -90,7 +93,7 @@ class ModelReader:
         if n == 0:
             return
         stored = self.sections.array(kind, _STORED_DTYPES[self.model.stored_as], n)
-        for start in range(0, n, CHUNK):
+        for start in range(0, 0 if self.sections.are_good else n, CHUNK):
             values = self._decode(stored[start : start + CHUNK], bias)
             is_wrong = not np.isfinite(values).all() or (kind == Section.SCALES and not np.all(values > 0))
             refuse_if(is_wrong, Status.SCALER)
@@ -164,7 +167,7 @@ class ModelReader:
         self.offset = self.sections.floats(Section.OFFSET, m.n_outputs, Status.NOT_FINITE).astype(
             np.float32, copy=False
         )
-        if m.is_whole:
+        if m.is_whole and not self.sections.are_good:
             self._check_bounds()
 
     def make_projection(self) -> Projection | None:

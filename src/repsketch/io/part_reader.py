@@ -32,9 +32,12 @@ class PartReader:
     def check(self) -> None:
         """All checks of paragraph 8."""
         self.fields = f = records.PART.unpack(self.sections.section(Section.PART + self.first, records.PART.nbytes))
+        self.n_inputs = self.model.n_components if f.source == 1 else self.model.n_values
+        if self.sections.are_good:
+            self._check_arrays(f)
+            return
         self._check_enumerations(f)
         self._check_sizes(f)
-        self.n_inputs = self.model.n_components if f.source == 1 else self.model.n_values
         if f.hash < 16:
             self._check_own(f)
         else:

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import core
 from ..errors import InputError
 from ..lsh import RowHashes
 from ..sketch import CompiledSketch, Form, KernelSketch, Sketch
 from ..sketch.part import Part
 from . import records
 from .extras import Sums, read_labels, read_sums
-from .framing import FILE_CAP, FIRST_OPTIONAL, is_known, unpack
+from .framing import FILE_CAP, FIRST_OPTIONAL, is_known, sections_of, unpack
 from .metadata import check_metadata
 from .model_reader import ModelReader
 from .part_reader import PartReader
@@ -42,7 +43,11 @@ def load(path: str | os.PathLike, *, max_nbytes: int = FILE_CAP) -> Sketch:
     >>> bool(again.predict([[0.5]]) == density.predict([[0.5]]))
     True
     """
-    return from_bytes(read_file(path, max_nbytes), max_nbytes=max_nbytes, name=os.fspath(path))
+    data = read_file(path, max_nbytes)
+    if core.native is not None and core.native.file_status(data, max_nbytes) == Status.OK:
+        # The C reader makes the same checks, in a tenth of the time. It refuses nothing by itself: from_bytes does.
+        return _read(Sections(sections_of(memoryview(data)), are_good=True), data)
+    return from_bytes(data, max_nbytes=max_nbytes, name=os.fspath(path))
 
 
 def read_file(path: str | os.PathLike, max_nbytes: int = FILE_CAP) -> bytes:
@@ -83,11 +88,11 @@ def _read(sections: Sections, data: bytes) -> Sketch:
     parts = [PartReader(reader, i) for i in range(model.n_parts)]
     for part in parts:
         part.check()
-    for kind in sections.contents:
+    for kind in () if sections.are_good else sections.contents:
         refuse_if(kind < FIRST_OPTIONAL and is_known(kind) and kind not in sections.used, Status.SECTION_UNEXPECTED)
     classes, names = read_labels(sections, model)
     sums = read_sums(sections, model, parts, reader.offset)
-    if Section.METADATA in sections.contents:
+    if Section.METADATA in sections.contents and not sections.are_good:
         check_metadata(sections.contents[Section.METADATA])
     try:
         inputs, projection = reader.make_inputs(), reader.make_projection()

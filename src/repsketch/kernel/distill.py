@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from .._native import KERNEL_LANES
 from ..arrays import iterate_blocks
+from ..core import KERNEL_LANES
 from ..lsh import Family, family_named
 from ..lsh.family import check_family
 from ..lsh.generator import MAX_CONCAT, MAX_FEATURES, resolve_seed

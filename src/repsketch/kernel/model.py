@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._native import KERNEL_LANES, KERNEL_MAX_CONCAT, kernel_forward
 from ..arrays import as_table, check_not_empty, check_width, iterate_blocks
+from ..core import KERNEL_LANES, KERNEL_MAX_CONCAT, require_native
 from ..errors import InputError
 from ..lsh import Family, HashFunctions
 from ..lsh.family import saturate
@@ -107,7 +107,7 @@ class KernelModel(Predictor):
         shape = (-1, self.n_directions // KERNEL_LANES, self.n_concat, KERNEL_LANES)
         u, v = (block_first((points @ matrix).reshape(shape)) for points in (z, self.points.astype(np.float32)))
         kernel = np.empty((len(z), len(self.points)), np.float32)
-        kernel_forward(u, v, kernel)
+        require_native().kernel_forward(u, v, kernel)
         return kernel.astype(np.float64)
 
     def _outputs(self, block: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._native import KERNEL_LANES, kernel_backward, kernel_forward
+from ..core import KERNEL_LANES, require_native
 from .model import block_first, direction_matrix
 
 _CHUNK = 128  # queries a task; fixed, so that results do not depend on the number of threads
@@ -29,6 +29,8 @@ class _AsHashed(torch.autograd.Function):
         points = block_first(v.detach().numpy())
         kernel = np.empty((len(u), len(v)), np.float32)
 
+        kernel_forward = require_native().kernel_forward
+
         def fill(index: int) -> None:
             kernel_forward(chunks[index], points, kernel[index * _CHUNK : (index + 1) * _CHUNK])
 
@@ -39,6 +41,7 @@ class _AsHashed(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
         grad = grads[0].contiguous().numpy()
+        kernel_backward = require_native().kernel_backward
 
         def differentiate(index: int) -> tuple[np.ndarray, np.ndarray]:
             grad_u, grad_v = np.empty_like(ctx.chunks[index]), np.empty_like(ctx.points)

@@ -1,19 +1,14 @@
 """The C core as a runtime: arrays in, arrays out; everything else happens in ``native/``."""
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from .. import core
 from ..arrays import as_table, check_not_empty, check_width, is_sparse, iterate_blocks
 from ..errors import InputError
 from ..io import form_to_bytes
 from ..sketch import Form
-
-try:
-    _native: Any = import_module("repsketch._native")
-except ImportError:  # the package without its compiled part: the oracle serves
-    _native = None
 
 _FLOAT32, _UINT8 = np.dtype(np.float32), np.dtype(np.uint8)  # these are read where they lie
 
@@ -24,14 +19,14 @@ class NativeRuntime:
     def __init__(self, form: Form, level: int = -1, compact: bool | None = None) -> None:
         self.form = form
         data = form_to_bytes(form) if form.stored is None else form.stored
-        self.model = _native.Model(data, len(data), -1 if compact is None else int(compact), level)
+        self.model = core.native.Model(data, len(data), -1 if compact is None else int(compact), level)
         self._n_features, self._n_outputs = form.n_features, form.n_outputs
         self._predict, self._output_of = self.model.predict, self.model.output_of
 
     @staticmethod
     def is_available() -> bool:
         """The compiled part is installed."""
-        return _native is not None
+        return core.native is not None
 
     def outputs(self, X: Any, n_threads: int = 1) -> np.ndarray:
         """Raw outputs, float32 (n, C), for a table of inputs."""
@@ -55,7 +50,7 @@ class NativeRuntime:
             else:
                 for start, block in iterate_blocks(as_table(table), accepts_missing=True):
                     self.model.predict(block, out[start : start + len(block)], n_threads)
-        except _native.NotFinite:
+        except core.native.NotFinite:
             self._name_bad_value(table)
         return out
 

@@ -4,7 +4,7 @@ What ``query`` evaluates, files hold and the C runtime runs. The paper's sketch 
 their codes; everything learnt beyond it is another choice of the same pieces.
 """
 
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -36,6 +36,7 @@ class Form:
     linear_gain : (1,) or (C,) float32, of a whole linear term
     task, classes : what the outputs mean
     feature_names : the d columns' names, or None
+    stored : the checked file this form was read from, which the C core runs as it is, or None
     """
 
     #: Seed, sizes and flags that a device must know, of the sketch with its first part and of each further part.
@@ -51,9 +52,11 @@ class Form:
     task: str | None = None
     classes: np.ndarray | None = None
     feature_names: tuple[str, ...] | None = None
-    stored: bytes | None = None  #: the checked file this form was read from; the C core runs it as it is
+    file: InitVar[bytes | None] = None  # not kept by dataclasses.replace: another form is another file
+    stored: bytes | None = field(init=False, default=None)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, file: bytes | None) -> None:
+        object.__setattr__(self, "stored", file)
         if not 1 <= len(self.parts) <= MAX_PARTS:
             raise InputError(f"{len(self.parts)} parts; allowed are 1 to {MAX_PARTS}.")
         if self.task not in (None, *TASKS):
@@ -71,7 +74,7 @@ class Form:
         if not np.isfinite(self.offset).all() or not 1 <= self.n_outputs <= MAX_OUTPUTS:
             raise InputError(f"offset must be 1 to {MAX_OUTPUTS} finite numbers.")
         self._check_linear()
-        if self.is_whole and self.projection is not None:
+        if self.is_whole and self.projection is not None and self.stored is None:
             self.projection.check_bounds(self.inputs.largest)
 
     def _check_part(self, part: Part) -> None:
@@ -82,13 +85,14 @@ class Form:
         width = self.n_coordinates if part.source == "projected" else self.inputs.n_values
         if part.hashes.n_features != width:
             raise InputError(f"a part over {part.hashes.n_features} coordinates; it is given {width}.")
-        if isinstance(part.hashes, PooledRows) and part.hashes.pool.is_seeded and part.hashes.pool.is_binary:
-            booleans = part.hashes.pool.booleans
+        pool = part.hashes.pool if isinstance(part.hashes, PooledRows) else None
+        if pool is not None and pool.is_seeded and pool.is_binary and self.stored is None:
+            booleans = pool.booleans
             if not np.array_equal(
                 self.booleans_of(part.source), np.zeros(width, bool) if booleans is None else booleans
             ):
                 raise InputError("a pool whose booleans are not those of the inputs.")
-        if self.is_whole:
+        if self.is_whole and self.stored is None:  # the reader of files has checked them, without wide copies
             part.check_bounds(self.largest_of(part.source))
 
     def _check_linear(self) -> None:
@@ -109,6 +113,8 @@ class Form:
         check_floats("linear gains", self.linear_gain)
         if not (np.isfinite(self.linear_gain).all() and self.linear_gain.all()):
             raise InputError("linear_gain must be finite numbers other than 0.")
+        if self.stored is not None:
+            return
         worst = int(np.abs(self.linear.astype(np.int64)).sum(axis=0).max()) * self.largest_of("projected")
         if worst > LARGEST_INT:
             raise InputError(f"the linear term could reach {worst}; 32 bits hold {LARGEST_INT}.")

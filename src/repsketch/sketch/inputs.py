@@ -89,23 +89,28 @@ class Inputs:
     def _kinds(self) -> np.ndarray:
         return np.zeros(self.n_columns, np.int64) if self.kinds is None else np.asarray(self.kinds, np.int64)
 
-    @property
+    @cached_property
     def n_numeric(self) -> int:
         """Numeric columns used."""
-        return int((self._kinds == NUMERIC).sum())
+        # Counted without a table: a file of a few hundred bytes may say that it has a million columns.
+        return self.n_columns if self.kinds is None else self.n_columns - int(np.count_nonzero(self.kinds))
 
     @cached_property
     def n_values(self) -> int:
         """Values a row becomes, D."""
-        return int(np.maximum(self._kinds, 1).sum())
+        return self.n_columns if self.kinds is None else int(np.sum(self.kinds, dtype=np.int64)) + self.n_numeric
 
     @cached_property
     def booleans(self) -> np.ndarray:
         """Which values are 0 or 1 only, bool (D,)."""
+        if self.has_one_kind:
+            return np.broadcast_to(np.bool_(self.n_numeric == 0), (self.n_values,))
         return np.repeat(self._kinds != NUMERIC, np.maximum(self._kinds, 1))
 
     def are_boolean(self, places: list[int]) -> np.ndarray:
         """Which of these values are 0 or 1 only, without a table of all values; bool (len(places),)."""
+        if self.has_one_kind:
+            return np.full(len(places), self.n_numeric == 0)
         ends = np.cumsum(np.maximum(self._kinds, 1))
         return self._kinds[np.searchsorted(ends, places, side="right")] != NUMERIC
 
@@ -127,7 +132,9 @@ class Inputs:
     @property
     def has_one_kind(self) -> bool:
         """All columns are numeric, or all boolean."""
-        return bool((self._kinds == NUMERIC).all() or (self._kinds == BOOLEAN).all())
+        if self.kinds is None or self.n_numeric == self.n_columns:
+            return True
+        return self.n_numeric == 0 and int(np.max(self.kinds)) == BOOLEAN
 
     def values(self, block: np.ndarray) -> np.ndarray:
         """Values (D, n), float32 or int32, for a float32 block (n, d) without infinities."""

@@ -13,6 +13,7 @@ BITS = {"float32": 32, "int16": 16, "int8": 8, "int4": 4}
 STORED_FLOATS = ("float32", "bfloat16", "float8")
 FLOAT8_MANTISSA = 8  # steps between two powers of two
 FLOAT8_EXPONENTS = 16  # powers of two that one array may span
+_PIECE = 8_192  # numbers rounded together
 
 
 def packed_nbytes(n: int, n_bits: int) -> int:
@@ -93,7 +94,9 @@ def round_floats(values: np.ndarray, stored_as: str) -> np.ndarray:
         return decode_bfloat16(encode_bfloat16(values))
     if stored_as == "float8":
         bias = float8_bias(values)
-        return decode_float8(encode_float8(values, bias), bias)
+        # In pieces: the float64 numbers on the way take many times the memory of the bytes stored.
+        pieces = np.split(values, range(_PIECE, len(values), _PIECE))
+        return np.concatenate([decode_float8(encode_float8(piece, bias), bias) for piece in pieces])
     return values
 
 

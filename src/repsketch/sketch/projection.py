@@ -52,7 +52,7 @@ class Projection:
             raise InputError("a projection has a matrix, or it is of kind 'shift' and has a shift.")
         if self.matrix is not None and self.kind != "float32":
             largest = 1 if self.kind == "ternary" else 127
-            if self.matrix.dtype != np.int8 or int(np.abs(self.matrix.astype(np.int16)).max()) > largest:
+            if self.matrix.dtype != np.int8 or max(int(self.matrix.max()), -int(self.matrix.min())) > largest:
                 raise InputError(f"a {self.kind} projection holds int8 numbers of at most {largest}.")
         floats = {"projection": self.matrix, "scales": self.scales, "shift": self.shift}
         for name, array in floats.items():

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-import repsketch.runtime.native
-from repsketch import lsh
+from repsketch import core, lsh
 from repsketch.errors import InputError
 from repsketch.lsh import RowHashes
 from repsketch.runtime import runtime_for
@@ -35,7 +34,7 @@ def make_form(is_whole: bool, accepts_missing: bool = False, columns=None, n_out
 def runtime_of(request, monkeypatch):
     """Both runtimes, by what they are asked through."""
     if request.param == "oracle":
-        monkeypatch.setattr(repsketch.runtime.native, "_native", None)
+        monkeypatch.setattr(core, "native", None)
     return runtime_for
 
 

@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-import repsketch.runtime.native
 from forms import THEMES, random_form, random_inputs
-from repsketch import Sketch, lsh
+from repsketch import Sketch, core, lsh
 from repsketch.lsh import RowHashes
 from repsketch.lsh.pool import CodePool, PooledRows
 from repsketch.runtime import runtime_for
@@ -62,7 +61,7 @@ def test_a_sketch_gets_the_c_core(form):
 
 def test_without_the_c_core_the_oracle_serves(form, X, monkeypatch):
     expected = CompiledSketch(form).outputs(X)
-    monkeypatch.setattr(repsketch.runtime.native, "_native", None)
+    monkeypatch.setattr(core, "native", None)
     assert not NativeRuntime.is_available()
     assert isinstance(runtime_for(form), ReferenceRuntime)
     sketch = CompiledSketch(form)
