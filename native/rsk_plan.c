@@ -549,56 +549,94 @@ static void lay_out_fold(rsk_plan_part *p, arena *a) {
     }
 }
 
+static int has_row_columns(const rsk_part *part) {
+    const uint64_t n = (part->n_rows + 63u) & ~63u;
+    return has_single_counters(part) && wraps16(part) && n * part->n_concat * part->n_inputs <= RSK_MOST_COLUMNS;
+}
+
+/* How single rows read the directions of 64 codes: in AVX-512 three entries of a code in a byte, as the place of their
+ * sum among all 27 there are; in AVX2 pairs of bytes, with 1 added so that they are not negative; else a byte each. */
+static size_t column_group_nbytes(const rsk_plan *plan, uint32_t n_inputs) {
+    if (plan->level == RSK_AVX512) return (n_inputs + 2u) / 3u * 64u;
+    return (plan->level == RSK_AVX2 ? (n_inputs + 1u) & ~1u : n_inputs) * (size_t)64u;
+}
+
+static void add_to_column(const rsk_plan *plan, uint8_t *group, uint32_t lane, uint32_t j, int sign) {
+    static const int powers[3] = {1, 3, 9};
+    if (plan->level == RSK_AVX512) group += (size_t)(j / 3u) * 64u + lane;
+    else if (plan->level == RSK_AVX2) group += (size_t)(j / 2u) * 128u + lane * 2u + j % 2u;
+    else group += (size_t)j * 64u + lane;
+    *group = (uint8_t)(*group + sign * (plan->level == RSK_AVX512 ? powers[j % 3u] : 1));
+}
+
 /* What single rows need of the paper's parts: everything in columns, a lane a row of counters. */
 static void lay_out_row_columns(const rsk_plan *plan, rsk_plan_part *p, arena *a) {
     const rsk_part *part = p->part;
-    const uint32_t n = (part->n_rows + 31u) & ~31u, n_concat = part->n_concat;
-    const int is_whole = plan->model.precision == RSK_INT;
-    if (!has_single_counters(part) || !wraps16(part) || !(is_whole || p->is_plain_float)) return;
-    if ((uint64_t)n * n_concat * part->n_inputs > RSK_MOST_COLUMNS) return;
-    const size_t n_codes = (size_t)n * n_concat, n_entries = n_codes * part->n_inputs;
-    int16_t *directions = is_whole ? take(a, n_entries, 2) : NULL, *starts = is_whole ? take(a, n_codes, 2) : NULL;
-    float *float_directions = is_whole ? NULL : take(a, n_entries, 4), *float_starts = is_whole ? NULL : take(a, n_codes, 4);
-    uint32_t *multipliers = take(a, n_codes, 4), *addends = take(a, n, 4);
-    int16_t *counters = is_whole && part->n_buckets <= 16 ? take(a, (uint64_t)n * part->n_buckets, 2) : NULL;
+    const uint32_t n = (part->n_rows + 63u) & ~63u, n_concat = part->n_concat;
+    const size_t n_codes = (size_t)n * n_concat, group_nbytes = column_group_nbytes(plan, part->n_inputs);
+    uint8_t *directions = take(a, n_codes * ((uint64_t)part->n_inputs + 1u), 1); /* enough for every instruction set */
+    int16_t *starts = take(a, n_codes, 2);
+    uint16_t *multipliers = take(a, 2u * n_codes, 2), *addends = take(a, 2u * (uint64_t)n, 2);
+    int16_t *counters = part->n_buckets <= 16 ? take(a, (uint64_t)n * part->n_buckets, 2) : NULL;
     p->column_stride = n;
     p->column_directions = directions;
     p->column_starts = starts;
-    p->float_column_directions = float_directions;
-    p->float_column_starts = float_starts;
     p->column_multipliers = multipliers;
     p->column_addends = addends;
     p->column_counters = counters;
     if (!a->memory) return;
-    for (size_t i = 0; i < n_entries; i++)
-        if (is_whole) directions[i] = 0;
-        else float_directions[i] = 0.0f;
-    for (size_t i = 0; i < n_codes; i++) {
-        multipliers[i] = 0;
-        if (is_whole) starts[i] = 0;
-        else float_starts[i] = 0.0f;
-    }
-    memset(addends, 0, n * sizeof *addends);
+    memset(directions, plan->level == RSK_AVX512 ? 13 : plan->level == RSK_AVX2 ? 1 : 0, n_codes / 64u * group_nbytes);
+    memset(starts, 0, n_codes * sizeof *starts);
+    memset(multipliers, 0, 2u * n_codes * sizeof *multipliers);
+    memset(addends, 0, 2u * (size_t)n * sizeof *addends);
     if (counters) memset(counters, 0, (size_t)n * part->n_buckets * sizeof *counters);
     for (uint32_t row = 0; row < part->n_rows; row++) {
-        addends[row] = p->fold_addends[row];
+        addends[row] = (uint16_t)(p->fold_addends[row] >> 16);
+        addends[n + row] = (uint16_t)(p->fold_addends[row] & 0xFFFFu);
         for (uint32_t k = 0; k < n_concat; k++) {
             const uint32_t place = row * n_concat + k;
             const size_t at = (size_t)k * n + row;
-            multipliers[at] = p->fold_multipliers[place];
-            if (is_whole) starts[at] = (int16_t)p->starts[place];
-            else float_starts[at] = p->float_starts[place];
-            for (uint32_t i = place ? p->term_ends[place - 1] : 0; i < p->term_ends[place]; i++) {
-                const size_t entry = (p->terms[i] >> 1) * n_codes + at;
-                if (is_whole) directions[entry] = p->terms[i] & 1u ? -1 : 1;
-                else float_directions[entry] = p->terms[i] & 1u ? -1.0f : 1.0f;
-            }
+            multipliers[at] = (uint16_t)(p->fold_multipliers[place] >> 16);
+            multipliers[n_codes + at] = (uint16_t)(p->fold_multipliers[place] & 0xFFFFu);
+            starts[at] = (int16_t)p->starts[place];
+            uint8_t *group = directions + at / 64u * group_nbytes;
+            for (uint32_t i = place ? p->term_ends[place - 1] : 0; i < p->term_ends[place]; i++)
+                add_to_column(plan, group, at % 64u, p->terms[i] >> 1, p->terms[i] & 1u ? -1 : 1);
         }
         for (uint32_t bucket = 0; counters && bucket < part->n_buckets; bucket++) {
             const size_t at = (size_t)row * part->n_buckets + bucket;
             counters[(size_t)bucket * n + row] = part->counter_type == RSK_COUNTER_INT16
                                                      ? ((const int16_t *)p->counters)[at]
                                                      : ((const int8_t *)p->counters)[at];
+        }
+    }
+}
+
+static void lay_out_float_columns(rsk_plan_part *p, arena *a) {
+    const rsk_part *part = p->part;
+    const uint32_t n = (part->n_rows + 63u) & ~63u, n_concat = part->n_concat;
+    const size_t n_codes = (size_t)n * n_concat, n_entries = n_codes * part->n_inputs;
+    float *directions = take(a, n_entries, 4), *starts = take(a, n_codes, 4);
+    uint32_t *multipliers = take(a, n_codes, 4), *addends = take(a, n, 4);
+    p->column_stride = n;
+    p->float_column_directions = directions;
+    p->float_column_starts = starts;
+    p->float_column_multipliers = multipliers;
+    p->float_column_addends = addends;
+    if (!a->memory) return;
+    for (size_t i = 0; i < n_entries; i++) directions[i] = 0.0f;
+    for (size_t i = 0; i < n_codes; i++) starts[i] = 0.0f;
+    memset(multipliers, 0, n_codes * sizeof *multipliers);
+    memset(addends, 0, n * sizeof *addends);
+    for (uint32_t row = 0; row < part->n_rows; row++) {
+        addends[row] = p->fold_addends[row];
+        for (uint32_t k = 0; k < n_concat; k++) {
+            const uint32_t place = row * n_concat + k;
+            const size_t at = (size_t)k * n + row;
+            multipliers[at] = p->fold_multipliers[place];
+            starts[at] = p->float_starts[place];
+            for (uint32_t i = place ? p->term_ends[place - 1] : 0; i < p->term_ends[place]; i++)
+                directions[(p->terms[i] >> 1) * n_codes + at] = p->terms[i] & 1u ? -1.0f : 1.0f;
         }
     }
 }
@@ -683,7 +721,8 @@ static void lay_out_part(rsk_plan *plan, uint32_t index, arena *a) {
                                   part->fold == RSK_UNIVERSAL && has_single_counters(part) &&
                                   part->counter_type == RSK_COUNTER_FLOAT32 && part->n_inputs <= RSK_WIDEST_BLOCK);
     lay_out_raised(plan, p, a);
-    lay_out_row_columns(plan, p, a);
+    if (has_row_columns(part) && m->precision == RSK_INT) lay_out_row_columns(plan, p, a);
+    if (has_row_columns(part) && p->is_plain_float) lay_out_float_columns(p, a);
     lay_out_row_bits(plan, p, a);
     lay_out_tables(plan, p, a);
 }
@@ -706,17 +745,20 @@ static size_t scratch_nbytes(const rsk_plan *plan, size_t lanes) {
         if (need > widest) widest = need;
     }
     for (uint32_t i = 0; i < m->n_parts; i++) /* one_columns */
-        size += (uint64_t)plan->parts[i].column_stride * (4u * m->parts[i].n_concat + 4u) + 128u;
+        if (plan->parts[i].column_stride)
+            size += (uint64_t)plan->parts[i].column_stride * (4u * m->parts[i].n_concat + 4u) +
+                    24u * (uint64_t)m->parts[i].n_inputs + 512u;
     if (lanes > 1 && m->precision == RSK_FLOAT32) size += ((uint64_t)m->n_features + 16u) * lanes * 4;
     if (lanes > 1) size += (uint64_t)plan->byte_stride * lanes * 4;
-    if (lanes == 1) size += (uint64_t)m->n_components * 4; /* sums of one_project */
+    if (lanes == 1) size += (uint64_t)m->n_components * 4 + 256; /* sums of one_project */
     size += widest + (uint64_t)m->n_outputs * lanes * 4 + 16 * 128;
     return size > SIZE_MAX ? SIZE_MAX : (size_t)size;
 }
 
-static void lay_out(rsk_plan *plan, const rsk_model *model, int compact, arena *a) {
+static void lay_out(rsk_plan *plan, const rsk_model *model, int compact, int level, arena *a) {
     memset(plan, 0, sizeof *plan);
     plan->model = *model;
+    plan->level = (uint8_t)level;
     plan->is_compact = (uint8_t)(compact != 0);
     plan->n_parts = model->n_parts;
     lay_out_columns(plan, a);
@@ -741,7 +783,7 @@ static void lay_out(rsk_plan *plan, const rsk_model *model, int compact, arena *
 size_t rsk_plan_nbytes(const rsk_model *model, int compact) {
     rsk_plan plan;
     arena a = {NULL, 0};
-    lay_out(&plan, model, compact, &a);
+    lay_out(&plan, model, compact, RSK_SCALAR, &a); /* all take the same */
     const uint64_t nbytes = a.used + ((sizeof(rsk_plan) + 63u) & ~(uint64_t)63u);
     return nbytes > SIZE_MAX ? SIZE_MAX : (size_t)nbytes;
 }
@@ -752,8 +794,7 @@ rsk_status rsk_plan_make(const rsk_model *model, int compact, int level, void *m
     if (memory == NULL || (uintptr_t)memory % 64u != 0 || nbytes < rsk_plan_nbytes(model, compact)) return RSK_MEMORY;
     rsk_plan *plan = memory;
     arena a = {(uint8_t *)memory + ((sizeof(rsk_plan) + 63u) & ~(size_t)63u), 0};
-    lay_out(plan, model, compact, &a);
-    plan->level = (uint8_t)(level < 0 ? rsk_level_best() : level);
+    lay_out(plan, model, compact, level < 0 ? rsk_level_best() : level, &a);
     *made = plan;
     return RSK_OK;
 }

@@ -63,13 +63,15 @@ typedef struct rsk_plan_part {
     uint32_t chunk_rows;
     const uint16_t *triples;    /* (n_used, n_triples) which of the 27 sums of three coordinates; NULL: too many */
     uint32_t n_triples;
-    /* For single rows, a lane a row of counters, column_stride lanes: */
-    uint32_t column_stride;
-    const int16_t *column_directions; /* (n_inputs, n_concat, column_stride) */
-    const int16_t *column_starts;     /* (n_concat, column_stride) */
-    const float *float_column_directions, *float_column_starts; /* the same in the float32 precision */
-    const uint32_t *column_multipliers, *column_addends;
-    const int16_t *column_counters;   /* (n_buckets, column_stride); NULL: many buckets */
+    /* For single rows, a lane a row of counters: code k of row l at k * column_stride + l. */
+    uint32_t column_stride;         /* n_rows rounded up to 64 */
+    const uint8_t *column_directions; /* of 64 codes after the other, laid out as the instruction set wants them */
+    const int16_t *column_starts;   /* (n_concat, column_stride) */
+    const uint16_t *column_multipliers, *column_addends; /* (2, codes) and (2, column_stride): high halves, low halves */
+    const int16_t *column_counters; /* (n_buckets, column_stride); NULL: many buckets */
+    /* The same in the float32 precision; its multipliers and addends are whole. */
+    const float *float_column_directions, *float_column_starts; /* (n_inputs, codes), (codes) */
+    const uint32_t *float_column_multipliers, *float_column_addends;
     const uint32_t *bit_terms;        /* (n_used, 3) coordinates, negatives behind them, or the zero behind those */
     const uint8_t *raised_counters; /* int8 and int4 counters + 128: without signs they are cheaper to add up */
     const uint8_t *byte_tables; /* (n_rows, 256) such a counter for every code of one byte; NULL: fold codes into buckets */
