@@ -133,9 +133,18 @@ int32_t rsk_start_draw(const rsk_model *model, const rsk_part *part, uint32_t co
 float rsk_float_start_draw(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms,
                            uint32_t n);
 /* Sums that are hashed count modulo 2^16. */
-static inline int wraps16(const rsk_part *part) {
+static inline int rsk_wraps16(const rsk_part *part) {
     return part->hash == RSK_L2 && part->fold == RSK_UNIVERSAL && part->directions == 0;
 }
+/* One number a bucket, all rows in one sum, nothing decoded or interpolated. */
+static inline int rsk_has_single_counters(const rsk_part *part) {
+    return part->n_numbers == 1 && part->decode == RSK_NO_DECODE && part->n_groups == 1 && !(part->flags & RSK_INTERPOLATED);
+}
+/* The part hashes values, not coordinates behind a projection. */
+static inline int rsk_reads_values(const rsk_model *model, const rsk_part *part) {
+    return part->source == 0 || model->projection_kind == RSK_NO_PROJECTION;
+}
+static inline uint32_t rsk_top_bits(uint32_t word, uint32_t bits) { return bits == 0 ? 0 : word >> (32u - bits); }
 /* By how many bits a normalised pool moves a sum of n terms. */
 uint32_t rsk_term_shift(const rsk_part *part, uint32_t n);
 

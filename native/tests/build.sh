@@ -31,8 +31,12 @@ x86_64-*)
     ;;
 aarch64-* | arm64-*) level neon ;;
 esac
-for name in rsk rsk_bounds rsk_digest rsk_file rsk_hash rsk_plan rsk_text; do
-    $cc -c "$native/$name.c" -o "$folder/$name.o"
+for source in "$native"/rsk*.c; do
+    name=$(basename "$source" .c)
+    case $name in
+    rsk_lanes | rsk_kernel) ;; # above; of training
+    *) $cc -c "$source" -o "$folder/$name.o" ;;
+    esac
 done
 
 tests=$native/tests

@@ -22,7 +22,7 @@ from .teachers import load_case
 LANES = 16
 COUNTS = (1024, 2048)
 _NATIVE = Path(__file__).parents[3] / "native"
-_FILES = ("rsk", "rsk_bounds", "rsk_digest", "rsk_file", "rsk_hash", "rsk_plan", "rsk_text")
+_APART = ("rsk_kernel", "rsk_lanes")  # for training; compiled once for every instruction set
 _FLAGS = ("-std=c99", "-O3", "-ffp-contract=off", "-fno-math-errno", "-DRSK_HAS_X86")
 _LEVELS = {
     "scalar": (),
@@ -71,7 +71,9 @@ def instructions_of(sketch: Sketch, X: np.ndarray) -> dict[str, Any]:
 def _compile(folder: Path) -> list[str]:
     """Object files of the runtime, with every instruction set."""
     compiler, objects = find_compiler(), []
-    jobs: list[tuple[str, Path, tuple[str, ...]]] = [(name, _NATIVE / f"{name}.c", ()) for name in _FILES]
+    jobs: list[tuple[str, Path, tuple[str, ...]]] = [
+        (path.stem, path, ()) for path in sorted(_NATIVE.glob("rsk*.c")) if path.stem not in _APART
+    ]
     jobs += [(f"lanes_{i}", _NATIVE / "rsk_lanes.c", (f"-DRSK_LEVEL_NAME={name}", *flags))
              for i, (name, flags) in enumerate(_LEVELS.items())]  # fmt: skip
     for name, source, flags in jobs:

@@ -1,0 +1,119 @@
+/* rsk_plan_rows.c: what single rows need; a lane is a row of counters there. */
+#include "rsk_arena.h"
+
+static int has_row_columns(const rsk_part *part) {
+    const uint64_t n = (part->n_rows + 63u) & ~63u;
+    return rsk_has_single_counters(part) && rsk_wraps16(part) && n * part->n_concat * part->n_inputs <= RSK_MOST_COLUMNS;
+}
+
+/* How single rows read the directions of 64 codes: in AVX-512 three entries of a code in a byte, as the place of their
+ * sum among all 27 there are; in AVX2 pairs of bytes, with 1 added so that they are not negative; else a byte each. */
+static size_t column_group_nbytes(const rsk_plan *plan, uint32_t n_inputs) {
+    if (plan->level == RSK_AVX512) return (n_inputs + 2u) / 3u * 64u;
+    return (plan->level == RSK_AVX2 ? (n_inputs + 1u) & ~1u : n_inputs) * (size_t)64u;
+}
+
+static void add_to_column(const rsk_plan *plan, uint8_t *group, uint32_t lane, uint32_t j, int sign) {
+    static const int powers[3] = {1, 3, 9};
+    if (plan->level == RSK_AVX512) group += (size_t)(j / 3u) * 64u + lane;
+    else if (plan->level == RSK_AVX2) group += (size_t)(j / 2u) * 128u + lane * 2u + j % 2u;
+    else group += (size_t)j * 64u + lane;
+    *group = (uint8_t)(*group + sign * (plan->level == RSK_AVX512 ? powers[j % 3u] : 1));
+}
+
+/* What single rows need of the paper's parts: everything in columns, a lane a row of counters. */
+static void lay_out_row_columns(const rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
+    const rsk_part *part = p->part;
+    const uint32_t n = (part->n_rows + 63u) & ~63u, n_concat = part->n_concat;
+    const size_t n_codes = (size_t)n * n_concat, group_nbytes = column_group_nbytes(plan, part->n_inputs);
+    uint8_t *directions = take(a, n_codes * ((uint64_t)part->n_inputs + 1u), 1); /* enough for every instruction set */
+    int16_t *starts = take(a, n_codes, 2);
+    uint16_t *multipliers = take(a, 2u * n_codes, 2), *addends = take(a, 2u * (uint64_t)n, 2);
+    int16_t *counters = part->n_buckets <= 16 ? take(a, (uint64_t)n * part->n_buckets, 2) : NULL;
+    p->column_stride = n;
+    p->column_directions = directions;
+    p->column_starts = starts;
+    p->column_multipliers = multipliers;
+    p->column_addends = addends;
+    p->column_counters = counters;
+    if (!a->memory) return;
+    memset(directions, plan->level == RSK_AVX512 ? 13 : plan->level == RSK_AVX2 ? 1 : 0, n_codes / 64u * group_nbytes);
+    memset(starts, 0, n_codes * sizeof *starts);
+    memset(multipliers, 0, 2u * n_codes * sizeof *multipliers);
+    memset(addends, 0, 2u * (size_t)n * sizeof *addends);
+    if (counters) memset(counters, 0, (size_t)n * part->n_buckets * sizeof *counters);
+    for (uint32_t row = 0; row < part->n_rows; row++) {
+        addends[row] = (uint16_t)(p->fold_addends[row] >> 16);
+        addends[n + row] = (uint16_t)(p->fold_addends[row] & 0xFFFFu);
+        for (uint32_t k = 0; k < n_concat; k++) {
+            const uint32_t place = row * n_concat + k;
+            const size_t at = (size_t)k * n + row;
+            multipliers[at] = (uint16_t)(p->fold_multipliers[place] >> 16);
+            multipliers[n_codes + at] = (uint16_t)(p->fold_multipliers[place] & 0xFFFFu);
+            starts[at] = (int16_t)p->starts[place];
+            uint8_t *group = directions + at / 64u * group_nbytes;
+            for (uint32_t i = place ? p->term_ends[place - 1] : 0; i < p->term_ends[place]; i++)
+                add_to_column(plan, group, at % 64u, p->terms[i] >> 1, p->terms[i] & 1u ? -1 : 1);
+        }
+        for (uint32_t bucket = 0; counters && bucket < part->n_buckets; bucket++) {
+            const size_t at = (size_t)row * part->n_buckets + bucket;
+            counters[(size_t)bucket * n + row] = part->counter_type == RSK_COUNTER_INT16
+                                                     ? ((const int16_t *)p->counters)[at]
+                                                     : ((const int8_t *)p->counters)[at];
+        }
+    }
+}
+
+static void lay_out_float_columns(rsk_plan_part *p, rsk_arena *a) {
+    const rsk_part *part = p->part;
+    const uint32_t n = (part->n_rows + 63u) & ~63u, n_concat = part->n_concat;
+    const size_t n_codes = (size_t)n * n_concat, n_entries = n_codes * part->n_inputs;
+    float *directions = take(a, n_entries, 4), *starts = take(a, n_codes, 4);
+    uint32_t *multipliers = take(a, n_codes, 4), *addends = take(a, n, 4);
+    p->column_stride = n;
+    p->float_column_directions = directions;
+    p->float_column_starts = starts;
+    p->float_column_multipliers = multipliers;
+    p->float_column_addends = addends;
+    if (!a->memory) return;
+    for (size_t i = 0; i < n_entries; i++) directions[i] = 0.0f;
+    for (size_t i = 0; i < n_codes; i++) starts[i] = 0.0f;
+    memset(multipliers, 0, n_codes * sizeof *multipliers);
+    memset(addends, 0, n * sizeof *addends);
+    for (uint32_t row = 0; row < part->n_rows; row++) {
+        addends[row] = p->fold_addends[row];
+        for (uint32_t k = 0; k < n_concat; k++) {
+            const uint32_t place = row * n_concat + k;
+            const size_t at = (size_t)k * n + row;
+            multipliers[at] = p->fold_multipliers[place];
+            starts[at] = p->float_starts[place];
+            for (uint32_t i = place ? p->term_ends[place - 1] : 0; i < p->term_ends[place]; i++)
+                directions[(p->terms[i] >> 1) * n_codes + at] = p->terms[i] & 1u ? -1.0f : 1.0f;
+        }
+    }
+}
+
+/* What single rows need of rows of bits; only where no bit has more than three terms. */
+static void lay_out_row_bits(const rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
+    const rsk_part *part = p->part;
+    const int is_bits = part->hash >= RSK_POOL_SPARSE && !(part->flags & RSK_LEVELS) && rsk_has_single_counters(part) &&
+                        part->counter_type != RSK_COUNTER_INT16 && part->n_concat <= 8;
+    if (plan->model.precision != RSK_INT || !is_bits) return;
+    uint32_t *terms = take(a, (uint64_t)p->n_used * 3u, 4);
+    p->bit_terms = terms;
+    if (!terms) return;
+    for (uint32_t place = 0; place < p->n_used; place++) {
+        uint32_t begin = place ? p->term_ends[place - 1] : 0;
+        for (uint32_t i = 0; i < 3; i++, begin++) {
+            const int has_term = begin < p->term_ends[place];
+            const uint32_t term = has_term ? p->terms[begin] : 0;
+            *terms++ = has_term ? (term >> 1) + (term & 1u ? part->n_inputs : 0) : 2u * part->n_inputs;
+        }
+    }
+}
+
+void rsk_lay_out_rows(const rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
+    if (has_row_columns(p->part) && plan->model.precision == RSK_INT) lay_out_row_columns(plan, p, a);
+    if (has_row_columns(p->part) && p->is_plain_float) lay_out_float_columns(p, a);
+    lay_out_row_bits(plan, p, a);
+}
