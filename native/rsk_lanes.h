@@ -10,8 +10,10 @@
 
 #if defined(__GNUC__)
 #define RSK_MAYBE_UNUSED __attribute__((unused)) /* some instruction sets have their own */
+#define RSK_NOINLINE __attribute__((noinline))   /* what is rare must not take registers from what is hot */
 #else
 #define RSK_MAYBE_UNUSED
+#define RSK_NOINLINE
 #endif
 
 #define LIMIT 18446744073709551616.0f /* 2^64: coordinates saturate here */
