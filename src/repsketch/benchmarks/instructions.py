@@ -41,8 +41,7 @@ def instructions_of_case(name: str, cache: str | os.PathLike) -> dict[str, Any]:
 
 def instructions_of(sketch: Sketch, X: np.ndarray) -> dict[str, Any]:
     """Operations ``cost()`` counts, and instructions a query; or the reason why they could not be counted."""
-    cost = sketch.cost()
-    operations = cost.adds + cost.multiplies + cost.lookups
+    operations = sketch.cost().operations
     result: dict[str, Any] = {"operations": operations, "lanes": LANES}
     if not _NATIVE.is_dir():
         return result | {"reason": "the C sources are not installed; run from a checkout."}

@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from ..lsh import RowHashes
 from ..lsh.pool import PooledRows
 from ..theory import Cost
+from ..theory.cost import fold_operations
 from .form import Form
 from .part import Part
 
@@ -22,6 +24,7 @@ def cost_of_form(form: Form) -> Cost:
     multiplies: float = products + linear + (0 if inputs.scales is None else inputs.n_numeric)
     adds += form.n_outputs * (len(form.parts) - 1)
     lookups, decodes, terms, sums = 0, 0, 0.0, 0
+    others = _clamps_of(form)
     for part in form.parts:
         n_codes, part_terms, part_multiplies = _codes_of(part)
         values = part.n_rows * part.counters.shape[2]
@@ -30,6 +33,8 @@ def cost_of_form(form: Form) -> Cost:
         lookups += values * (2 if part.interpolates else 1)
         adds += part_terms + n_codes + values * (3 if part.interpolates else 1) + decode
         multiplies += part_multiplies + (values if part.interpolates else 0) + decode + form.n_outputs
+        is_universal = isinstance(part.hashes, RowHashes) and part.hashes.fold == "universal"
+        others += n_codes + fold_operations(part.n_rows, part.hashes.n_concat, is_universal)
     return Cost(
         parameters=products + shift + sum(part.counters.size for part in form.parts) + linear + decodes,
         paper_flops=2 * products + terms + sums,
@@ -37,7 +42,16 @@ def cost_of_form(form: Form) -> Cost:
         multiplies=multiplies,
         lookups=lookups,
         reads=products + shift + lookups + linear + decodes,
+        others=others,
     )
+
+
+def _clamps_of(form: Form) -> int:
+    """Rounding and clamping of values, and moving and clamping of coordinates."""
+    n_boolean, n_components = form.inputs.n_columns - form.inputs.n_numeric, form.n_coordinates
+    if not form.is_whole:
+        return n_boolean + 2 * n_components
+    return n_boolean + 3 * form.inputs.n_numeric + (0 if form.projection is None else 4 * n_components)
 
 
 def _codes_of(part: Part) -> tuple[int, float, float]:

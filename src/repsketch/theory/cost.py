@@ -31,6 +31,7 @@ class Cost:
     multiplies: float  #: multiplications
     lookups: int  #: counters read
     reads: int  #: stored numbers touched: the projection and the looked-up counters, not the whole array
+    others: float = 0.0  #: floors, shifts, clamps, comparisons, and what joins the codes of a row to a bucket
 
     @classmethod
     def of_sketch(
@@ -70,6 +71,7 @@ class Cost:
             + linear,
             lookups=n_rows * n_outputs,
             reads=projection + shift + n_rows * n_outputs + linear,
+            others=2 * n_components + codes + fold_operations(n_rows, n_concat, universal_fold),
         )
 
     @classmethod
@@ -92,6 +94,11 @@ class Cost:
             reads=products + biases,
         )
 
+    @property
+    def operations(self) -> float:
+        """All operations of one prediction, look-ups included."""
+        return self.adds + self.multiplies + self.lookups + self.others
+
     def nbytes(self, bits: int = 32) -> int:
         """Bytes of the stored numbers at ``bits`` each (the paper: 64)."""
         if bits < 1:
@@ -109,3 +116,15 @@ class Cost:
         True
         """
         return self.adds * ADD_PICOJOULE + self.multiplies * MULTIPLY_PICOJOULE + self.reads * read_picojoule
+
+
+def fold_operations(n_rows: int, n_concat: int, is_universal: bool) -> int:
+    """Operations that join codes to buckets, beside the multiplications of codes.
+
+    The universal fold adds up its products, takes the upper half, multiplies by the number of buckets and takes the
+    upper half again; the direct one multiplies by the number of levels and adds the next code.
+
+    >>> fold_operations(n_rows=10, n_concat=2, is_universal=True), fold_operations(10, 2, is_universal=False)
+    (50, 20)
+    """
+    return n_rows * (n_concat + 3 if is_universal else 2 * (n_concat - 1))

@@ -239,6 +239,7 @@ def test_the_cost_of_a_pool():
     assert cost.adds == 4 + n_terms + 5 + 4  # centring, terms, biases, rows
     assert cost.multiplies == 4 + 1  # scaling, gain
     assert (cost.lookups, cost.reads) == (4, 4)
+    assert cost.others == 3 * 4 + 5 + 4 * 2  # rounding and clamping, comparisons, joining two bits
 
 
 def test_the_cost_of_interpolation_and_decoding():

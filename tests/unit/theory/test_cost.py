@@ -71,12 +71,19 @@ def test_a_sketch_of_these_sizes_has_this_cost(sizes, parameters, flops, megabyt
 def test_what_each_option_adds():
     plain = Cost.of_sketch(10, 4, n_rows=6, n_buckets=5, n_concat=2)
     assert plain == Cost(
-        parameters=40 + 30, paper_flops=80 + 16 + 6, adds=40 + 16 + 12 + 6, multiplies=40 + 12 + 1, lookups=6, reads=46
+        parameters=40 + 30,
+        paper_flops=80 + 16 + 6,
+        adds=40 + 16 + 12 + 6,
+        multiplies=40 + 12 + 1,
+        lookups=6,
+        reads=46,
+        others=2 * 4 + 12 + 6 * (2 + 3),
     )
+    assert plain.operations == 74 + 53 + 6 + 50
     bare = Cost.of_sketch(4, 4, 6, 5, 2, projected=False)
     assert bare == replace(plain, parameters=30, paper_flops=22, adds=34, multiplies=4 + 12 + 1, reads=6)
     direct = Cost.of_sketch(10, 4, 6, 5, 2, universal_fold=False)
-    assert direct == replace(plain, multiplies=plain.multiplies - 12)
+    assert direct == replace(plain, multiplies=plain.multiplies - 12, others=2 * 4 + 12 + 6 * 2)
     shifted = Cost.of_sketch(10, 4, 6, 5, 2, has_shift=True)
     assert shifted == replace(plain, parameters=74, adds=plain.adds + 4, reads=plain.reads + 4)
     dense = Cost.of_sketch(10, 4, 6, 5, 2, dense_directions=True)
