@@ -66,6 +66,8 @@ def _as_array(X: Any, name: str) -> np.ndarray:
 def _as_real(table: Any, name: str) -> Any:
     if table.dtype.kind in "biuf":
         return table
+    if table.dtype.kind in "mM":
+        raise InputError(f"{name} holds dates or times ({table.dtype}); pass numbers, such as days since a fixed one.")
     if table.dtype.kind == "c":
         raise InputError(f"Complex data not supported: {name} has dtype {table.dtype}; pass real numbers.")
     try:

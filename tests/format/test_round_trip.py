@@ -10,6 +10,7 @@ import repsketch
 from build import METADATA, float_form, kernel_sketch, sections_of, small_form, whole_form
 from forms import random_form, random_inputs
 from repsketch import Sketch, lsh
+from repsketch.errors import InputError
 from repsketch.io import describe, form_to_bytes, from_bytes, to_bytes
 from repsketch.io.records import Section
 from repsketch.io.write import SOFTWARE, device_nbytes, sections_of_form
@@ -60,6 +61,13 @@ def test_random_forms(seed, reader, tmp_path):
 def test_every_kind_of_section(form, tmp_path):
     sketch = CompiledSketch(form)
     check_same(loaded(sketch, tmp_path), sketch, RNG.normal(size=(40, form.n_features)).astype(np.float32))
+
+
+def test_a_form_of_too_many_sections_cannot_be_saved():
+    """Four parts that all have everything: the format allows 32 sections."""
+    form = whole_form()
+    with pytest.raises(InputError, match="the sketch needs 41 sections in a file; allowed are 32"):
+        form_to_bytes(replace(form, parts=form.parts[2:3] * 4))
 
 
 def test_another_form_is_another_file(tmp_path):

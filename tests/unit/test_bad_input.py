@@ -110,6 +110,8 @@ BAD_TABLES = {
     "text": (lambda: np.array([["a", "b", "c"]] * N), "{name} holds .* values that are not numbers.*encode"),
     "bytes": (lambda: np.array([[b"a", b"b", b"c"]] * N), "{name} holds .* values that are not numbers.*encode"),
     "complex": (lambda: np.ones((N, D), complex), "Complex data not supported: {name} has dtype complex128; .*real"),
+    "dates": (lambda: np.zeros((N, D), "datetime64[D]"), "{name} holds dates or times .datetime64.D..; pass numbers"),
+    "times": (lambda: np.zeros((N, D), "timedelta64[s]"), "{name} holds dates or times"),
     "CSR complex": (lambda: sp.csr_matrix(np.ones((N, D), complex)), "Complex data not supported: {name} .*real"),
     "objects": (lambda: np.full((N, D), object()), "{name} holds object values that are not numbers.*encode"),
     "objects with None": (lambda: np.full((N, D), None), "{name} holds NaN at row 0, column 0"),

@@ -4,6 +4,7 @@ import struct
 import zlib
 from collections.abc import Mapping
 
+from ..errors import InputError
 from .status import FormatError, Status
 
 MAGIC = b"\x89RSK"
@@ -31,7 +32,10 @@ def pack(sections: Mapping[int, bytes], software: tuple[int, int, int]) -> bytes
     """The bytes of a file with these sections, by type."""
     kinds = sorted(sections)
     if len(kinds) > SECTION_CAP:
-        raise ValueError(f"{len(kinds)} sections; allowed are {SECTION_CAP}.")
+        raise InputError(
+            f"the sketch needs {len(kinds)} sections in a file; allowed are {SECTION_CAP}. Use fewer parts, or parts "
+            "without thresholds, indices and decode matrices of their own."
+        )
     start = _HEADER.size + _ENTRY.size * len(kinds)
     table, body, offset = [], [], start
     for kind in kinds:

@@ -61,6 +61,7 @@ class Form:
             raise InputError(f"{len(self.parts)} parts; allowed are 1 to {MAX_PARTS}.")
         if self.task not in (None, *TASKS):
             raise InputError(f"task={self.task!r}; allowed are {TASKS} and None.")
+        self._check_names()
         if self.projection is not None:
             matrix = self.projection.matrix
             n_taken = self.projection.n_components if matrix is None else len(matrix)
@@ -76,6 +77,16 @@ class Form:
         self._check_linear()
         if self.is_whole and self.projection is not None and self.stored is None:
             self.projection.check_bounds(self.inputs.largest)
+
+    def _check_names(self) -> None:
+        wanted = max(2, self.n_outputs)
+        if self.classes is not None and (self.task != "classification" or len(self.classes) != wanted):
+            raise InputError(
+                f"{len(self.classes)} classes with task={self.task!r}; {self.n_outputs} outputs of a classification "
+                f"have {wanted}."
+            )
+        if self.feature_names is not None and len(self.feature_names) != self.n_features:
+            raise InputError(f"{len(self.feature_names)} feature names for {self.n_features} columns.")
 
     def _check_part(self, part: Part) -> None:
         if part.is_whole != self.is_whole:

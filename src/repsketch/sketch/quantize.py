@@ -41,7 +41,8 @@ class Change:
     Attributes
     ----------
     mean, largest : absolute difference of an output
-    relative : root mean square difference over the outputs' standard deviation
+    relative : root mean square difference over the outputs' standard deviation; infinite where outputs that were
+        all the same are so no longer
     agreement : share of rows with the same predicted class; 1 for regression
     n_rows : rows compared
     """
@@ -94,7 +95,7 @@ def quantize(
     part, offset = _quantize_part(form, form.parts[0], replace(sketch.hashes, width_bits=width_bits), counter_type)
     linear, gain = _quantize_linear(form, limit, linear_gain)
     whole = Form(inputs, projection, (part,), offset, linear, gain, form.task, form.classes, form.feature_names)
-    return CompiledSketch(whole, _change(form, whole, sample))
+    return CompiledSketch(whole, measure_change(form, whole, sample))
 
 
 def _sample(sketch: "KernelSketch", X: Any) -> np.ndarray:
@@ -255,7 +256,8 @@ def _quantize_linear(form: Form, limit: int, unit: float) -> tuple[np.ndarray | 
     return np.rint(form.linear / step).astype(np.int16), np.full(1, step * unit, np.float32)
 
 
-def _change(before: Form, after: Form, sample: np.ndarray) -> Change:
+def measure_change(before: Form, after: Form, sample: np.ndarray) -> Change:
+    """What the outputs of two forms differ by on sample rows."""
     old, new = (query(form, sample).astype(np.float64) for form in (before, after))
     gap = np.abs(new - old)
     deviation = float(old.std(axis=0).mean())
@@ -264,5 +266,6 @@ def _change(before: Form, after: Form, sample: np.ndarray) -> Change:
         from ..predictor import to_choice
 
         agreement = float((to_choice(old) == to_choice(new)).mean())
-    relative = float(np.sqrt((gap**2).mean())) / deviation if deviation > 0 else 0.0
+    difference = float(np.sqrt((gap**2).mean()))
+    relative = difference / deviation if deviation > 0 else (np.inf if difference > 0 else 0.0)
     return Change(float(gap.mean()), float(gap.max()), relative, agreement, len(sample))

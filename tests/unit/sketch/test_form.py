@@ -119,6 +119,15 @@ BAD = {
     "no parts": (lambda: form(parts=()), "0 parts; allowed are 1 to 4"),
     "five parts": (lambda: form(parts=(part(),) * 5), "5 parts; allowed are 1 to 4"),
     "task": (lambda: form(task="ranking"), "task='ranking'; allowed are"),
+    "three classes of one output": (
+        lambda: form(task="classification", classes=np.arange(3)),
+        "3 classes with task='classification'; 1 outputs of a classification have 2",
+    ),
+    "classes of a regression": (
+        lambda: form(task="regression", classes=np.arange(2)),
+        "2 classes with task='regression'",
+    ),
+    "names of other columns": (lambda: form(feature_names=("a", "b")), "2 feature names for 3 columns"),
     "a projection of other rows": (lambda: form(Inputs(4), MATRIX), "a projection of 3 rows for 4 values"),
     "a shift of other values": (
         lambda: form(Inputs(4), Projection("shift", 3, shift=np.ones(3, F)), parts=(part(3),)),

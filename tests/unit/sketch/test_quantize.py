@@ -9,7 +9,7 @@ from repsketch import KernelModel, Sketch, build_sketch, lsh
 from repsketch.errors import InputError
 from repsketch.sketch import CompiledSketch, KernelSketch
 from repsketch.sketch.numbers import DTYPES, LARGEST
-from repsketch.sketch.quantize import quantize
+from repsketch.sketch.quantize import measure_change, quantize
 from repsketch.sketch.query import coordinates, query
 
 F = np.float32
@@ -320,6 +320,13 @@ def test_an_empty_sketch():
     assert not small.outputs(table()).any()
     assert small.change.largest == 0.0
     assert small.change.relative == 0.0
+
+
+def test_constant_outputs_that_move_are_reported():
+    before = sketch_of().form
+    same = np.repeat(table()[:1], 30, axis=0)
+    assert measure_change(before, before, same).relative == 0.0
+    assert measure_change(before, replace(before, offset=before.offset + 1), same).relative == np.inf
 
 
 # -- medians ------------------------------------------------------------------------------------
