@@ -196,7 +196,6 @@ static void lay_out_terms(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
             float_starts[i] = rsk_float_start_draw(&plan->model, part, code, terms + end, n);
         }
         if (shifts) shifts[i] = (uint8_t)rsk_term_shift(part, n);
-        if (n > p->most_terms) p->most_terms = n;
         end += n;
         ends[i] = end;
     }

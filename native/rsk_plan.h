@@ -48,7 +48,6 @@ typedef struct rsk_plan_part {
     const rsk_part *part;
     uint32_t width_bits; /* of a level or bucket; 6 or 8 more for Gaussian directions and L1 */
     uint32_t n_used;     /* codes that rows name */
-    uint32_t most_terms; /* of a code */
     uint8_t fits_int16;  /* sums behind codes and biases stay within 16 bits */
     uint8_t is_plain_float; /* the paper's, in float32: ternary directions, universal fold, one number a counter, one mean */
     uint8_t is_plain;    /* sum codes, whole numbers, one number a counter, no decode, one group: the fast kernel */
@@ -72,7 +71,11 @@ typedef struct rsk_plan_part {
     /* The same in the float32 precision; its multipliers and addends are whole. */
     const float *float_column_directions, *float_column_starts; /* (n_inputs, codes), (codes) */
     const uint32_t *float_column_multipliers, *float_column_addends;
-    const uint32_t *bit_terms;        /* (n_used, 3) coordinates, negatives behind them, or the zero behind those */
+    /* For single rows, bits sorted by their number of terms: bit_counts[n - 1] of n terms. */
+    const uint32_t *bit_terms; /* coordinates, negatives behind them, or the zero behind those */
+    const int32_t *bit_biases; /* (n_used) */
+    const uint32_t *bit_codes; /* (n_rows, n_concat) places among the sorted ones */
+    uint32_t bit_counts[3];
     const uint8_t *raised_counters; /* int8 and int4 counters + 128: without signs they are cheaper to add up */
     const uint8_t *byte_tables; /* (n_rows, 256) such a counter for every code of one byte; NULL: fold codes into buckets */
     const int32_t *starts;      /* (n_used) whole start of a level or bias of a bit */

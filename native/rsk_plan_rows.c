@@ -99,17 +99,29 @@ static void lay_out_row_bits(const rsk_plan *plan, rsk_plan_part *p, rsk_arena *
     const int is_bits = part->hash >= RSK_POOL_SPARSE && !(part->flags & RSK_LEVELS) && rsk_has_single_counters(part) &&
                         part->counter_type != RSK_COUNTER_INT16 && part->n_concat <= 8;
     if (plan->model.precision != RSK_INT || !is_bits) return;
-    uint32_t *terms = take(a, (uint64_t)p->n_used * 3u, 4);
+    const size_t n_named = (size_t)part->n_rows * part->n_concat;
+    uint32_t *terms = take(a, (uint64_t)p->n_used * 3u, 4), *codes = take(a, n_named, 4);
+    uint32_t *places = take(a, p->n_used, 4);
+    int32_t *biases = take(a, p->n_used, 4);
     p->bit_terms = terms;
+    p->bit_biases = biases;
+    p->bit_codes = codes;
     if (!terms) return;
-    for (uint32_t place = 0; place < p->n_used; place++) {
-        uint32_t begin = place ? p->term_ends[place - 1] : 0;
-        for (uint32_t i = 0; i < 3; i++, begin++) {
-            const int has_term = begin < p->term_ends[place];
-            const uint32_t term = has_term ? p->terms[begin] : 0;
-            *terms++ = has_term ? (term >> 1) + (term & 1u ? part->n_inputs : 0) : 2u * part->n_inputs;
+    uint32_t n = 0;
+    for (uint32_t length = 1; length <= 3; length++)
+        for (uint32_t place = 0; place < p->n_used; place++) {
+            const uint32_t begin = place ? p->term_ends[place - 1] : 0, n_terms = p->term_ends[place] - begin;
+            if (n_terms != length && !(n_terms == 0 && length == 1)) continue;
+            for (uint32_t i = 0; i < n_terms; i++) {
+                const uint32_t term = p->terms[begin + i];
+                *terms++ = (term >> 1) + (term & 1u ? part->n_inputs : 0);
+            }
+            if (n_terms == 0) *terms++ = 2u * part->n_inputs; /* the zero */
+            biases[n] = p->starts[place];
+            places[place] = n++;
+            p->bit_counts[length - 1]++;
         }
-    }
+    for (size_t i = 0; i < n_named; i++) codes[i] = places[p->row_codes ? p->row_codes[i] : i];
 }
 
 void rsk_lay_out_rows(const rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
