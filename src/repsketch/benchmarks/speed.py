@@ -92,8 +92,8 @@ def speed_table(name: str, result: Mapping[str, Any]) -> "Table":
     notes = [f"left out: {peer} ({reason})" for peer, reason in result["left_out"].items()]
     data = "synthetic data" if result["synthetic"] else "real data"
     widths = "/".join(map(str, result["widths"]))
-    table = Table(title=f"{name}, {widths}, {data}: ns a query (quartiles)", caption="\n".join(notes) or None)
-    table.add_column("engine", no_wrap=True)
+    table = Table(title=f"{name}, {widths}, {data}: ns a query (± half the quartiles' distance)", caption="\n".join(notes) or None)
+    table.add_column("engine")
     for column in (*KINDS.values(), result["metric"], "bytes"):
         table.add_column(column, justify="right")
     engines: dict[str, dict[str, Any]] = {}
@@ -112,15 +112,15 @@ def ratio_table(result: Mapping[str, Any]) -> "Table":
     """How many times faster than the teacher in onnxruntime float32 our sketches are, by dataset and kind of call."""
     from rich.table import Table
 
-    table = Table(title="times faster than the teacher in onnxruntime float32 (quartiles)")
-    table.add_column("sketch", no_wrap=True)
-    table.add_column("call")
-    for name in (*result["datasets"], "geometric mean"):
-        table.add_column(name, justify="right")
-    for (sketch, kind), ratios in ratios_to(result, "ONNX Runtime float32").items():
-        cells = [f"{ratio['median']:.1f} ({ratio['low']:.1f} to {ratio['high']:.1f})" for ratio in ratios]
-        mean = exp(sum(log(ratio["median"]) for ratio in ratios) / len(ratios))
-        table.add_row(sketch, KINDS[kind], *cells, f"{mean:.1f}")
+    table = Table(title="times faster than the teacher in onnxruntime float32 (± half the quartiles' distance)")
+    table.add_column("dataset", no_wrap=True)
+    all_ratios = ratios_to(result, "ONNX Runtime float32")
+    for sketch, kind in all_ratios:
+        table.add_column(f"{sketch}: {KINDS[kind]}", justify="right")
+    for name, ratios in zip(result["datasets"], zip(*all_ratios.values(), strict=True), strict=True):
+        table.add_row(name, *(_cell(ratio, ".1f") for ratio in ratios))
+    means = (exp(sum(log(ratio["median"]) for ratio in ratios) / len(ratios)) for ratios in all_ratios.values())
+    table.add_row("mean", *(f"{mean:.1f}" for mean in means), style="bold")
     return table
 
 
@@ -139,5 +139,6 @@ def _ratio(timing, peer: Peer, mine: Peer) -> dict[str, Any]:
     return {"peer": peer.engine, "ours": mine.engine, "kind": mine.kind, **vars(spread)}
 
 
-def _cell(ns: Mapping[str, float]) -> str:
-    return f"{ns['median']:,.0f} ({ns['low']:,.0f} to {ns['high']:,.0f})"
+def _cell(spread: Mapping[str, float], form: str = ",.0f") -> str:
+    half = 50.0 * (spread["high"] - spread["low"]) / spread["median"]
+    return f"{spread['median']:{form}} ±{half:.0f}%"
