@@ -98,11 +98,32 @@ static rsk_status predict_few(const rsk_plan *plan, const rsk_rows *rows, size_t
     return RSK_OK;
 }
 
+/* Sparse rows, and bytes where blocks read floats only, become a table of floats, a block at a time. */
+static rsk_status predict_unpacked(const rsk_plan *plan, const rsk_rows *rows, size_t n, float *outputs, void *memory,
+                                   size_t where[2]) {
+    const rsk_model *m = &plan->model;
+    const rsk_rows dense = {memory, m->n_features, NULL, NULL, 0};
+    void *scratch = (uint8_t *)memory + rsk_table_nbytes(m);
+    for (size_t first = 0; first < n; first += RSK_LANES) {
+        const size_t left = n - first < RSK_LANES ? n - first : RSK_LANES;
+        for (size_t i = 0; i < left; i++) unpack_row(rows, first + i, m->n_features, (float *)memory + i * m->n_features);
+        const rsk_status status = block_of(plan->level)(plan, &dense, 0, (uint32_t)left, outputs + first * m->n_outputs,
+                                                        scratch, NULL, where);
+        if (status == RSK_OK) continue;
+        where[0] += first;
+        return status;
+    }
+    return RSK_OK;
+}
+
 rsk_status rsk_predict_batch(const rsk_plan *plan, const rsk_rows *rows, size_t n, float *outputs, void *memory,
                              const rsk_trace *trace, size_t where[2]) {
     const rsk_model *m = &plan->model;
     const int is_wide = m->n_values > RSK_WIDEST_BLOCK || m->n_components > RSK_WIDEST_BLOCK;
     const int has_rows = plan->has_fast_row && !trace && !rows->ends && !rows->is_uint8;
+    const int reads_bytes = plan->uses_bytes && plan->level == RSK_AVX512;
+    const int is_packed = rows->ends != NULL || (rows->is_uint8 && !reads_bytes);
+    if (is_packed && !trace && rsk_table_nbytes(m) > 0) return predict_unpacked(plan, rows, n, outputs, memory, where);
     const size_t lanes = is_wide ? 1 : RSK_LANES;
     rsk_block *block = is_wide ? rsk_block_row : block_of(plan->level);
     for (size_t first = 0; first < n; first += lanes) {

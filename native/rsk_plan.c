@@ -348,7 +348,8 @@ static void lay_out(rsk_plan *plan, const rsk_model *model, int compact, int lev
         if (!plan->parts[i].column_stride && !plan->parts[i].bit_terms) plan->has_fast_row = 0;
     plan->row_scratch = scratch_nbytes(plan, 1);
     const int is_wide = model->n_values > RSK_WIDEST_BLOCK || model->n_components > RSK_WIDEST_BLOCK;
-    plan->block_scratch = is_wide ? plan->row_scratch : scratch_nbytes(plan, RSK_LANES);
+    const size_t table = rsk_table_nbytes(model), block = is_wide ? plan->row_scratch : scratch_nbytes(plan, RSK_LANES);
+    plan->block_scratch = block > SIZE_MAX - table ? SIZE_MAX : block + table;
 }
 
 size_t rsk_plan_nbytes(const rsk_model *model, int compact) {

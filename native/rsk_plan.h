@@ -143,6 +143,12 @@ static inline int rsk_wraps16(const rsk_part *part) {
 static inline int rsk_has_single_counters(const rsk_part *part) {
     return part->n_numbers == 1 && part->decode == RSK_NO_DECODE && part->n_groups == 1 && !(part->flags & RSK_INTERPOLATED);
 }
+/* Bytes of a block of rows as floats; 0 where it would be too large, or no blocks are used. */
+static inline size_t rsk_table_nbytes(const rsk_model *model) {
+    const uint32_t most = RSK_WIDEST_BLOCK;
+    if (model->n_features > most || model->n_values > most || model->n_components > most) return 0;
+    return (size_t)model->n_features * RSK_LANES * sizeof(float);
+}
 /* The part hashes values, not coordinates behind a projection. */
 static inline int rsk_reads_values(const rsk_model *model, const rsk_part *part) {
     return part->source == 0 || model->projection_kind == RSK_NO_PROJECTION;
