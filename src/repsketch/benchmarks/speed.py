@@ -92,7 +92,8 @@ def speed_table(name: str, result: Mapping[str, Any]) -> "Table":
     notes = [f"left out: {peer} ({reason})" for peer, reason in result["left_out"].items()]
     data = "synthetic data" if result["synthetic"] else "real data"
     widths = "/".join(map(str, result["widths"]))
-    table = Table(title=f"{name}, {widths}, {data}: ns a query (± half the quartiles' distance)", caption="\n".join(notes) or None)
+    title = f"{name}, {widths}, {data}: ns a query (± half the quartiles' distance)"
+    table = Table(title=title, caption="\n".join(notes) or None)
     table.add_column("engine")
     for column in (*KINDS.values(), result["metric"], "bytes"):
         table.add_column(column, justify="right")
