@@ -41,7 +41,8 @@ static inline const float *take_gain(rsk_arena *a, const uint8_t *bytes, uint32_
 
 static inline const int8_t *take_int8(rsk_arena *a, const uint8_t *bytes, uint64_t n, uint32_t bits) {
     int8_t *array = take(a, n, 1);
-    if (array)
+    if (array && bits == 8) memcpy(array, bytes, (size_t)n);
+    else if (array)
         for (uint64_t i = 0; i < n; i++) array[i] = (int8_t)rsk_packed_signed(bytes, i, bits);
     return array;
 }

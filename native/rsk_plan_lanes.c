@@ -122,10 +122,11 @@ static void lay_out_raised(const rsk_plan *plan, rsk_plan_part *p, rsk_arena *a)
     const rsk_part *part = p->part;
     if (plan->model.precision != RSK_INT || part->counter_type == RSK_COUNTER_INT16 || !rsk_has_single_counters(part)) return;
     const uint64_t n = (uint64_t)part->n_rows * part->n_buckets;
-    uint8_t *raised = take(a, n, 1);
+    uint8_t *restrict raised = take(a, n, 1);
+    const uint8_t *restrict counters = p->counters;
     p->raised_counters = raised;
     if (raised)
-        for (uint64_t i = 0; i < n; i++) raised[i] = (uint8_t)(((const int8_t *)p->counters)[i] + 128);
+        for (uint64_t i = 0; i < n; i++) raised[i] = counters[i] ^ 128u;
 }
 
 /* Where a row has one code, and its bucket width is 2^8 in sums of 16 bits, there are 256 codes: look the counter up

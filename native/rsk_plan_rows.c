@@ -55,13 +55,13 @@ static void lay_out_row_columns(const rsk_plan *plan, rsk_plan_part *p, rsk_aren
             for (uint32_t i = place ? p->term_ends[place - 1] : 0; i < p->term_ends[place]; i++)
                 add_to_column(plan, group, at % 64u, p->terms[i] >> 1, p->terms[i] & 1u ? -1 : 1);
         }
-        for (uint32_t bucket = 0; counters && bucket < part->n_buckets; bucket++) {
-            const size_t at = (size_t)row * part->n_buckets + bucket;
-            counters[(size_t)bucket * n + row] = part->counter_type == RSK_COUNTER_INT16
-                                                     ? ((const int16_t *)p->counters)[at]
-                                                     : ((const int8_t *)p->counters)[at];
-        }
     }
+    const int8_t *bytes = p->counters;
+    const int16_t *shorts = p->counters;
+    const int is_int16 = part->counter_type == RSK_COUNTER_INT16;
+    for (uint32_t bucket = 0, n_buckets = counters ? part->n_buckets : 0; bucket < n_buckets; bucket++)
+        for (size_t row = 0, at = bucket; row < part->n_rows; row++, at += n_buckets)
+            counters[(size_t)bucket * n + row] = is_int16 ? shorts[at] : bytes[at];
 }
 
 static void lay_out_float_columns(rsk_plan_part *p, rsk_arena *a) {

@@ -73,7 +73,7 @@ class Inputs:
             check_floats(name, array)
             if not np.isfinite(array).all() or (name == "scales" and not np.all(array > 0)):
                 raise InputError(f"{name} must be finite numbers, scales above 0.")
-            if not np.array_equal(round_floats(array, self.stored_as), array):
+            if self.stored_as != "float32" and not np.array_equal(round_floats(array, self.stored_as), array):
                 raise InputError(f"{name} are not what {self.stored_as!r} can hold; round them first.")
         if self.limits is not None:
             low, high = self.limits
