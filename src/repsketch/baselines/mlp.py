@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from ..arrays import as_outputs, as_table, iterate_blocks
 from ..kernel.initialize import InputScale
 from ..predictor import TASKS
-from ..progress import track
+from .training import train_epochs
 
 
 class _Affine(nn.Module):
@@ -80,28 +80,20 @@ def train_mlp(
         )
         wanted = torch.tensor((targets - middle) / spread, dtype=torch.float32)
         loss_of = _loss(task, width_out)
-        network = model[:-1]  # the loss is taken before the outputs get their units back
-        optimizer = torch.optim.AdamW(network.parameters(), learning_rate, weight_decay=weight_decay)
-        steps = -(-len(kept) // batch_size)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=n_epochs * steps)
-        data = torch.from_numpy(inputs)
-        best, best_loss = model.state_dict(), float("inf")
-        for _ in track(range(n_epochs), "training the teacher", n_epochs, enabled=progress):
-            model.train()
-            shuffled = kept[torch.randperm(len(kept), generator=generator)]
-            for batch in shuffled.split(batch_size):
-                loss = loss_of(network(data[batch]), wanted[batch])
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
-                schedule.step()
-            model.eval()
-            with torch.no_grad():
-                held_loss = float(loss_of(network(data[held]), wanted[held]))
-            if held_loss < best_loss:
-                best_loss = held_loss
-                best = {name: value.clone() for name, value in model.state_dict().items()}
-    model.load_state_dict(best)
+        train_epochs(
+            model[:-1],  # the loss is taken before the outputs get their units back
+            torch.from_numpy(inputs),
+            lambda outputs, rows: loss_of(outputs, wanted[rows]),
+            kept,
+            held,
+            generator,
+            n_epochs=n_epochs,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            title="training the teacher",
+            progress=progress,
+        )
     return model.eval()
 
 

@@ -3,8 +3,7 @@
 import copy
 from typing import Any
 
-import numpy as np
-
+from ..baselines.boosted import booster_outputs, tree_nbytes
 from ..errors import require
 from .teachers import Case
 
@@ -15,12 +14,6 @@ FOREST_LEAVES, FOREST_TREES = (16, 64, 256), (5, 10, 20, 40)
 MOST_FOREST_LEAVES = {"classification": 5120, "regression": 1280}  # emlearn compares all distinct leaves pairwise
 
 
-def booster_nbytes(model: Any) -> int:
-    """Bytes of a fitted LightGBM estimator packed tightly: 3 for a split (column, threshold), 1 for a leaf."""
-    leaves = [tree["num_leaves"] for tree in model.booster_.dump_model()["tree_info"]]
-    return sum(4 * n - 3 for n in leaves)
-
-
 def close_booster(case: Case) -> Any:
     """The smallest LightGBM estimator whose validation score is close to the teacher's, else the best one."""
     tried = []
@@ -28,7 +21,7 @@ def close_booster(case: Case) -> Any:
         model = _fit_booster(case, n_leaves, max(TREES))
         for n_trees in TREES:
             outputs = model.booster_.predict(case.X_valid, num_iteration=n_trees, raw_score=True)
-            tried.append((n_trees * (4 * n_leaves - 3), case.score(outputs, case.y_valid), n_leaves, n_trees))
+            tried.append((n_trees * tree_nbytes(n_leaves), case.score(outputs, case.y_valid), n_leaves, n_trees))
     _, _, n_leaves, n_trees = _smallest_close(case, tried)
     return _fit_booster(case, n_leaves, n_trees)
 
@@ -37,16 +30,11 @@ def small_booster(case: Case) -> Any:
     """The best LightGBM estimator of at most 1 KB on the validation rows."""
     tried = []
     for n_leaves in LEAVES[:3]:
-        n_trees = SMALL_NBYTES // (4 * n_leaves - 3)
+        n_trees = SMALL_NBYTES // tree_nbytes(n_leaves)
         for rate in (0.1, 0.3):
             model = _fit_booster(case, n_leaves, n_trees, rate)
             tried.append((case.score(booster_outputs(model, case.X_valid), case.y_valid), model))
     return _best(case)(tried, key=lambda pair: pair[0])[1]
-
-
-def booster_outputs(model: Any, X: np.ndarray) -> np.ndarray:
-    """Log-odds or values (n,) of a LightGBM estimator, in one thread."""
-    return model.booster_.predict(X, raw_score=True, num_threads=1)
 
 
 def close_forest(case: Case) -> Any:

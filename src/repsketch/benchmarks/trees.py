@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..baselines.boosted import booster_nbytes, booster_outputs
 from ..errors import require
-from .boosters import booster_nbytes, booster_outputs, close_booster, close_forest, small_booster
+from .boosters import close_booster, close_forest, small_booster
 from .compiled import compiled_engine
 from .engine import Engine
 from .teachers import Case

@@ -13,6 +13,12 @@ from repsketch.benchmarks.teachers import Case
 WIDTHS = (5, 12, 8, 1)
 
 
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch):
+    """Tests ask no server but their own."""
+    monkeypatch.setenv("REPSKETCH_LIBSVM", "off")
+
+
 @pytest.fixture(scope="session", params=["classification", "regression"])
 def case(request):
     """A random network and rows that it labelled itself."""

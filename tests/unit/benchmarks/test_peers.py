@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 import torch
 
+from repsketch.baselines.boosted import booster_nbytes
+from repsketch.baselines.graphs import onnx_graph
 from repsketch.benchmarks import networks, trees
-from repsketch.benchmarks.boosters import booster_nbytes, close_booster, close_forest, small_booster
+from repsketch.benchmarks.boosters import close_booster, close_forest, small_booster
 from repsketch.benchmarks.compiled import call_rows, compile_library, compiled_engine
 from repsketch.benchmarks.engine import Engine, peers_of
 from repsketch.benchmarks.peers import BUILDERS, build_peers
@@ -58,7 +60,7 @@ class TestNetworks:
 
     def test_the_graph_is_sound(self, case):
         onnx = pytest.importorskip("onnx")
-        graph = networks.onnx_graph(case.teacher)
+        graph = onnx_graph(case.teacher)
         onnx.checker.check_model(graph, full_check=True)
         assert [node.op_type for node in graph.graph.node] == ["Gemm", "Relu", "Gemm", "Relu", "Gemm"]
 
@@ -76,7 +78,7 @@ class TestNetworks:
 
     def test_other_layers_are_refused(self):
         with pytest.raises(InputError, match="Linear and ReLU in turn"):
-            networks.onnx_graph(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1)))
+            onnx_graph(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1)))
 
     def test_threads_are_as_before(self):
         def fail():
