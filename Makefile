@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard native/* bindings/python/*)
 
-.PHONY: help demo test test-slow check lint types bench accuracy tables sanitize clean
+.PHONY: help demo test test-slow check lint types bench accuracy paper paper-quick tables sanitize clean
 
 help:
 	@echo "make demo      train a teacher on the digits, distil it, sketch it, print what it costs"
@@ -14,6 +14,7 @@ help:
 	@echo "make check     lint, types, all tests (what CI runs)"
 	@echo "make accuracy  a9a and abalone, five seeds (needs REPSKETCH_DATA)"
 	@echo "make bench     speed and memory ratios (needs REPSKETCH_DATA)"
+	@echo "make paper-quick  the paper's tables and figure in a few minutes, with few rows (make paper: an hour)"
 	@echo "make tables    write README's tables from benchmarks/results"
 	@echo "make sanitize  the C tests and 5 million damaged files under the address and undefined-behaviour sanitizers"
 
@@ -58,6 +59,13 @@ accuracy: $(VENV)/dev
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/repsketch bench speed -o benchmarks/results/runtime.json
+
+# All six datasets and five seeds take an hour; a run that was stopped goes on.
+paper: $(VENV)/dev
+	$(BIN)/repsketch paper
+
+paper-quick: $(VENV)/dev
+	$(BIN)/repsketch paper --quick
 
 tables: $(VENV)/dev
 	$(BIN)/python tools/write_tables.py

@@ -157,4 +157,6 @@ def _missing(source: Source) -> str:
 
 
 def _advice(source: Source) -> str:
-    return f"set REPSKETCH_DATA to a folder with {source.file} (now {os.environ.get('REPSKETCH_DATA')!r})"
+    folder = os.environ.get("REPSKETCH_DATA")
+    now = f"now {folder!r}" if folder else "it is not set"
+    return f"set REPSKETCH_DATA to a folder with {source.file} ({now})"

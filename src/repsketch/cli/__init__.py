@@ -14,6 +14,7 @@ def main() -> None:
         sys.exit(2)
     from .bench import app as bench
     from .demo import demo
+    from .paper import paper
 
     app = typer.Typer(
         help="Turn any trained model into a few kilobytes of counters that predict by hashing.",
@@ -22,6 +23,7 @@ def main() -> None:
         pretty_exceptions_enable=False,
     )
     app.command()(demo)
+    app.command()(paper)
     app.add_typer(bench, name="bench")
     try:
         app()

@@ -39,7 +39,7 @@ class Schedule:
     """How long and how fast a distillation runs.
 
     The learning rate rises linearly over the first tenth of the steps, then falls along a cosine.
-    Training stops early after ``patience`` epochs without a better validation error.
+    Training stops early after ``patience`` epochs without a better validation loss.
     """
 
     n_epochs: int
@@ -220,7 +220,7 @@ class _Run:
         optimizer = torch.optim.Adam([value for value in parameters.values() if value.requires_grad])
         held_out = self._fetch(np.sort(self.validation))
         best = _copy(parameters)
-        numbers = {"epoch": 0.0, "error": _error(self.student, *held_out), "waited": 0.0}
+        numbers = {"epoch": 0.0, "loss": _loss(self.student, *held_out, self.norm_penalty), "waited": 0.0}
         if self.checkpoint is not None:
             saved = load_state(self.checkpoint, self.key, parameters, optimizer)
             best, numbers = saved or (best, numbers)
@@ -228,15 +228,15 @@ class _Run:
             bar.advance(numbers["epoch"])
             while numbers["epoch"] < schedule.n_epochs and numbers["waited"] < schedule.patience:
                 self._pass_over(int(numbers["epoch"]), optimizer)
-                error = _error(self.student, *held_out)
+                loss = _loss(self.student, *held_out, self.norm_penalty)
                 numbers["epoch"] += 1
                 numbers["waited"] += 1
-                if error < numbers["error"]:
-                    numbers.update(error=error, waited=0.0)
+                if loss < numbers["loss"]:
+                    numbers.update(loss=loss, waited=0.0)
                     best = _copy(parameters)
                 if self.checkpoint is not None:
                     save_state(self.checkpoint, self.key, parameters, optimizer, best, numbers)
-                bar.advance(note=f"validation error {numbers['error']:.4f} of variance")
+                bar.advance(note=f"validation loss {numbers['loss']:.4f} of variance")
         return best
 
     def _pass_over(self, epoch: int, optimizer: torch.optim.Adam) -> None:
@@ -263,10 +263,14 @@ def _copy(parameters: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
 
 
 @torch.no_grad()
-def _error(student: Student, X: torch.Tensor, wanted: torch.Tensor) -> float:
-    """Mean squared error in units of the outputs' variance."""
-    total = 0.0
+def _loss(student: Student, X: torch.Tensor, wanted: torch.Tensor, norm_penalty: float) -> float:
+    """What training minimises, in units of the outputs' variance: mean squared error and the norm's penalty.
+
+    With the error alone, a model of large norm that fits a little better would be kept, and its sketch be noise.
+    """
+    total, norm = 0.0, 0.0
     for start in range(0, len(X), 2_048):
-        outputs, _ = student(X[start : start + 2_048])
+        outputs, squared_norm = student(X[start : start + 2_048])
         total += float((outputs - wanted[start : start + 2_048]).square().sum())
-    return total / wanted.numel()
+        norm = float(squared_norm)
+    return total / wanted.numel() + norm_penalty * norm

@@ -149,7 +149,7 @@ def _ridge(
         for output in range(wanted.shape[1]):
             moment[:, output] += np.bincount(column, centred[:, output], width)
     in_buckets = width <= n
-    gram = _gram_of_buckets(cells, width, progress) if in_buckets else _gram_of_rows(cells, progress)
+    gram = (_gram_of_buckets if in_buckets else _gram_of_rows)(cells, width, progress)
     diagonal = np.diag_indices_from(gram)
     base = gram[diagonal].copy()
     solutions = []
@@ -177,9 +177,15 @@ def _gram_of_buckets(cells: np.ndarray, width: int, progress: bool) -> np.ndarra
     return gram
 
 
-def _gram_of_rows(cells: np.ndarray, progress: bool) -> np.ndarray:
-    """HH': in how many rows of the sketch two inputs share their bucket."""
-    gram = np.zeros((len(cells), len(cells)))
-    for column in track(cells.T, "refitting", cells.shape[1], enabled=progress):
-        gram += column[:, None] == column[None, :]
-    return gram
+def _gram_of_rows(cells: np.ndarray, width: int, progress: bool) -> np.ndarray:
+    """HH': in how many rows of the sketch two inputs share their bucket; exact in float32 below 2**24 rows."""
+    n, n_rows = cells.shape
+    n_buckets = width // n_rows
+    at_once = max(1, _BLOCK_CELLS // (n * n_buckets))
+    gram = np.zeros((n, n), np.float32)
+    for start in track(range(0, n_rows, at_once), "refitting", -(-n_rows // at_once), enabled=progress):
+        part = cells[:, start : start + at_once].astype(np.int64) - start * n_buckets
+        slab = np.zeros((n, part.shape[1] * n_buckets), np.float32)
+        np.put_along_axis(slab, part, 1.0, axis=1)
+        gram += slab @ slab.T
+    return gram.astype(np.float64)

@@ -206,7 +206,7 @@ def test_missing_files(server, cache):
     server.files.clear()
     message = error_of(load_split, "tiny")
     assert f"{server.address}/binary/tiny answers 404" in message
-    assert "set REPSKETCH_DATA to a folder with tiny.npz (now None)" in message
+    assert "set REPSKETCH_DATA to a folder with tiny.npz (it is not set)" in message
     assert kept(cache) == []
 
 
@@ -214,7 +214,9 @@ def test_missing_files(server, cache):
 def test_no_network(cache, monkeypatch, address):
     monkeypatch.setenv("REPSKETCH_LIBSVM", address)
     message = error_of(load_split, "tiny")
-    assert message.startswith("tiny.npz not found: set REPSKETCH_DATA to a folder with tiny.npz (now None), or connect")
+    assert message.startswith(
+        "tiny.npz not found: set REPSKETCH_DATA to a folder with tiny.npz (it is not set), or connect"
+    )
     assert "cannot be reached" in message
     assert kept(cache) == []
 

@@ -239,18 +239,27 @@ class TestEpochs:
 class TestEarlyStopping:
     def test_the_best_parameters_are_kept_and_waiting_ends(self, X, monkeypatch):
         module = import_module("repsketch.kernel.distill")
-        errors = iter([1.0, 0.5, 0.4, 0.3, *[0.6] * 50])
+        losses = iter([1.0, 0.5, 0.4, 0.3, *[0.6] * 50])
         seen, epochs = [], []
 
         def scripted(student, *held_out):
             epochs.append(1)
             seen.append(_copy(student))
-            return next(errors)
+            return next(losses)
 
-        monkeypatch.setattr(module, "_error", scripted)
+        monkeypatch.setattr(module, "_loss", scripted)
         model = distill(values, X, **{**QUICK, "n_epochs": 40})
         assert len(epochs) == 1 + 3 + 10  # the start, three that improve, and patience = 40 // 4
         np.testing.assert_array_equal(model.weights, (seen[3]["weights"] * _output_scale(X, values)).astype(np.float32))
+
+    def test_the_penalty_counts_in_the_choice(self, X):
+        """The first model fits best, for its weights solve least squares; a strong penalty must not keep it."""
+        weak, strong = (distill(values, X, **{**QUICK, "n_epochs": 40}, norm_penalty=at) for at in (0.01, 1.0))
+        assert _squared_norm(strong) < 0.5 * _squared_norm(weak)
+
+
+def _squared_norm(model):
+    return float((model.weights.T @ model._kernel_of(model.points) @ model.weights).sum())
 
 
 def _copy(student):
@@ -310,7 +319,7 @@ class TestSeeds:
             torch.set_num_threads(2)
             distill(values, X, **QUICK)
             assert torch.get_num_threads() == 2
-            monkeypatch.setattr(module, "_error", lambda *args: 1 / 0)
+            monkeypatch.setattr(module, "_loss", lambda *args: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 distill(values, X, **QUICK)
             assert torch.get_num_threads() == 2

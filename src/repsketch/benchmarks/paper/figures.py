@@ -1,0 +1,106 @@
+"""Figure 2 and the plots of convergence, as SVG and PNG."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import require
+from .results import over_seeds
+from .settings import REDUCTIONS
+from .tables import KIND_OF, METHODS
+
+COLOURS = ("#b2182b", "#f4a582", "#d6604d", "#4393c3", "#7fbc41", "#c2a5cf", "#878787")
+
+
+def draw_frontier(results: dict[str, dict[str, Any]], folder: Path) -> None:
+    """Figure 2: score against memory reduction for every method, mean and spread over seeds."""
+    pyplot = _pyplot()
+    figure, axes = _grid(pyplot, len(results))
+    for axis, (name, result) in zip(axes, results.items(), strict=False):
+        for method, colour in zip(METHODS, COLOURS, strict=True):
+            points = [(r, over_seeds(result, KIND_OF.get(method, "others"), method, r, "score")) for r in REDUCTIONS]
+            points = [(r, scores) for r, scores in points if scores]
+            if not points:
+                continue
+            x = [r for r, _ in points]
+            middle = np.array([np.mean(scores) for _, scores in points])
+            width = np.array([np.std(scores, ddof=1) if len(scores) > 1 else 0.0 for _, scores in points])
+            is_ours = method == METHODS[0]
+            axis.plot(x, middle, "o-" if is_ours else ".-", color=colour, label=method, lw=2.2 if is_ours else 1.2)
+            axis.fill_between(x, middle - width, middle + width, color=colour, alpha=0.15, lw=0)
+        teacher = over_seeds(result, "teacher", "score")
+        if teacher:
+            axis.axhline(np.mean(teacher), color="black", lw=0.8, ls=":", label="network")
+        axis.set_xscale("log")
+        better = "higher" if result["task"] == "classification" else "lower"
+        axis.set_title(
+            f"{name}{' (subset)' if result['note'] else ''}: {result['metric']}, {better} is better", fontsize=9
+        )
+        axis.set_xlabel("memory reduction", fontsize=8)
+        _limit(axis, result)
+    axes[0].legend(fontsize=7)
+    _save(figure, folder, "frontier")
+
+
+def draw_convergence(results: dict[str, dict[str, Any]], folder: Path) -> None:
+    """Error of the median of means against L, with Theorem 2's bound."""
+    pyplot = _pyplot()
+    drawn = {name: result for name, result in results.items() if result["found"].get("convergence")}
+    if not drawn:
+        return
+    figure, axes = _grid(pyplot, len(drawn))
+    for axis, (name, result) in zip(axes, drawn.items(), strict=False):
+        points = next(iter(result["found"]["convergence"].values()))["points"]
+        x = [point["n_rows"] for point in points]
+        for key, label, style in (
+            ("bound", "Theorem 2's bound", "k--"),
+            ("quantile", "95 % of queries", "s-"),
+            ("mean", "mean", "o-"),
+        ):
+            axis.plot(x, [point[key] for point in points], style, label=label, lw=1.2, ms=4)
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+        axis.set_title(f"{name}: error over the kernel's spread", fontsize=9)
+        axis.set_xlabel("rows, L", fontsize=8)
+    axes[0].legend(fontsize=7)
+    _save(figure, folder, "convergence")
+
+
+def _limit(axis: Any, result: dict[str, Any]) -> None:
+    """Leave out what is far off: one collapsed network would squeeze all other lines into one."""
+    teacher = over_seeds(result, "teacher", "score")
+    if not teacher:
+        return
+    middle = float(np.mean(teacher))
+    low, high = axis.get_ylim()
+    if result["task"] == "classification":
+        axis.set_ylim(max(low, middle - 0.12), min(high, middle + 0.01))
+    else:
+        axis.set_ylim(max(low, 0.97 * middle), min(high, 1.35 * middle))
+
+
+def _pyplot() -> Any:
+    matplotlib = require("matplotlib", "bench")
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "repsketch"  # the same picture is the same file
+    import matplotlib.pyplot as pyplot
+
+    return pyplot
+
+
+def _grid(pyplot: Any, n: int) -> tuple[Any, list[Any]]:
+    n_columns = min(n, 3)
+    n_lines = -(-n // n_columns)
+    figure, axes = pyplot.subplots(n_lines, n_columns, figsize=(4.2 * n_columns, 3.2 * n_lines), squeeze=False)
+    flat = list(axes.flat)
+    for axis in flat[n:]:
+        axis.set_visible(False)
+    return figure, flat[:n]
+
+
+def _save(figure: Any, folder: Path, name: str) -> None:
+    figure.tight_layout()
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+    figure.savefig(folder / f"{name}.png", dpi=130)

@@ -1,0 +1,122 @@
+"""The paper's own stages for one dataset and seed: network, kernel, sketch; and what was added to them."""
+
+from typing import Any
+
+import numpy as np
+
+from ...io import to_bytes
+from ...kernel import KernelModel
+from ...kernel.distill import distill
+from ...lsh.fold import fold_collision_rate
+from ...sketch import Sketch, build_sketch
+from ...theory import Cost
+from ...theory.bounds import error_bound, median_of_means_groups
+from .case import PaperCase
+
+DELTA = 0.05  # of Theorem 2, in the plot of convergence
+N_BUCKETS, N_ASKED = 64, 500
+
+
+def teacher_job(case: PaperCase) -> dict[str, Any]:
+    """Test score and size of the network."""
+    sizes = case.settings.sizes
+    cost = Cost.of_mlp([sizes.n_features, *sizes.hidden, 1])
+    return {
+        "score": case.test_score(lambda X: case.outputs(case.network, X)),
+        "n_numbers": cost.parameters,
+        "flops": cost.paper_flops,
+        "nbytes": {"float32": 4 * cost.parameters, "int8": cost.parameters},
+    }
+
+
+def stages_job(case: PaperCase) -> dict[str, Any]:
+    """Kernel and sketches of the paper's sizes: as in the paper, calibrated, with a linear term, refitted, in int8."""
+    found: dict[str, Any] = {}
+    for linear in (False, True):
+        kernel = distill_kernel(case, linear=linear)
+        sketch = paper_sketch(case, kernel)
+        X, _ = case.train
+        refitted = sketch.refit(X, case.labels.values, progress=False)
+        made = {
+            "kernel": kernel,
+            "sketch": sketch,
+            "calibrated": sketch.calibrate(X, case.labels.values),
+            "refitted": refitted,
+            "int8": refitted.quantize(X),
+        }
+        suffix = "+linear" if linear else ""
+        for name, model in made.items():
+            found[name + suffix] = {"score": case.test_score(model.outputs)} | _size(model)
+    return found
+
+
+def grouped_job(case: PaperCase) -> dict[str, Any]:
+    """The same on a split that keeps equal rows together: what is left when no test row was seen in training."""
+    kernel = distill_kernel(case)
+    sketch = paper_sketch(case, kernel)
+    refitted = sketch.refit(case.train[0], case.labels.values, progress=False)
+    made = {"kernel": kernel.outputs, "sketch": sketch.outputs, "refitted": refitted.outputs}
+    made["teacher"] = lambda X: case.outputs(case.network, X)
+    return {name: {"score": case.test_score(outputs)} for name, outputs in made.items()}
+
+
+def distill_kernel(case: PaperCase, **changes: Any) -> KernelModel:
+    """The kernel model of the paper's sizes, with other options where ``changes`` says so."""
+    sizes = case.settings.sizes
+    options: dict[str, Any] = {
+        "n_components": sizes.n_components,
+        "n_concat": sizes.n_concat,
+        "n_directions": sizes.n_rows,
+        "random_state": case.job.seed,
+        "progress": False,
+    }
+    if case.job.is_quick:
+        options["n_epochs"] = 20
+    return distill(case.labels, case.train[0], **(options | case.settings.distill | changes))
+
+
+def paper_sketch(case: PaperCase, kernel: KernelModel, **changes: Any) -> Any:
+    """The sketch of the paper's sizes: L rows of 2^K buckets."""
+    sizes = case.settings.sizes
+    options = {"n_rows": sizes.n_rows, "n_buckets": 2**sizes.n_concat, "random_state": case.job.seed, "progress": False}
+    return build_sketch(kernel, **(options | changes))
+
+
+def _size(model: Any) -> dict[str, Any]:
+    if not isinstance(model, Sketch):
+        return {"n_numbers": model.n_parameters}
+    cost = model.cost()
+    return {
+        "n_numbers": cost.parameters,
+        "flops": cost.paper_flops,
+        "nbytes": model.nbytes,
+        "file_nbytes": len(to_bytes(model)),
+    }
+
+
+def convergence_job(case: PaperCase) -> dict[str, Any]:
+    """How far medians of means over L rows are from their kernel, beside Theorem 2's bound (erratum 1).
+
+    Errors are in units of the kernel's spread over the rows asked, so that datasets can share a plot.
+    """
+    kernel = distill_kernel(case)
+    X = case.test[0][:N_ASKED]
+    wanted = kernel.outputs(X)[:, 0]
+    unit = float(wanted.std()) or 1.0
+    values, weights = np.clip(kernel.kernel_matrix(X), 0.0, 1.0), kernel.weights[:, 0]
+    n_groups, points = median_of_means_groups(DELTA), []
+    for n_rows in (n_groups * 2**power for power in range(8)):
+        options = {"n_rows": n_rows, "n_buckets": N_BUCKETS, "aggregate": "median_of_means", "n_groups": n_groups}
+        sketch = paper_sketch(case, kernel, fold="universal", **options)
+        error = np.abs(sketch.outputs(X)[:, 0] - wanted)
+        bound = error_bound(weights, values, n_rows, DELTA, fold_collision_rate(N_BUCKETS))
+        points.append(
+            {
+                "n_rows": n_rows,
+                "mean": float(error.mean()) / unit,
+                "quantile": float(np.quantile(error, 1.0 - DELTA)) / unit,
+                "bound": float(bound.mean()) / unit,
+                "within": float((error <= bound).mean()),
+            }
+        )
+    return {"delta": DELTA, "n_buckets": N_BUCKETS, "points": points}

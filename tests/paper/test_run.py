@@ -1,0 +1,78 @@
+"""``repsketch paper``: what is kept is not computed again, and tables say who lost."""
+
+from pathlib import Path
+
+import pytest
+
+from repsketch.benchmarks.paper import results, run, tables
+from repsketch.benchmarks.paper.store import Job, Store
+from repsketch.errors import RepSketchError
+
+TEACHER = Job("abalone", 0, "teacher", is_quick=True)
+
+
+def test_a_kept_job_is_found_again_and_a_broken_file_is_not(tmp_path):
+    store = Store(tmp_path)
+    assert store.find(TEACHER) is None
+    store.keep(TEACHER, {"found": {"score": 1.5}, "seconds": 2.0})
+    assert store.find(TEACHER)["found"] == {"score": 1.5}
+    assert store.find(Job("abalone", 1, "teacher", is_quick=True)) is None
+    (file,) = tmp_path.glob("*.json")
+    file.write_text(file.read_text()[:10])
+    assert store.find(TEACHER) is None
+
+
+def test_finished_jobs_are_not_run(tmp_path):
+    store = Store(tmp_path / "jobs")
+    jobs = run.jobs_of(["abalone"], 1, is_quick=True)
+    for job in jobs:
+        store.keep(job, {"found": {"score": 1.0}, "seconds": 0.0})
+    run.run_jobs(jobs, store, tmp_path, progress=False)
+    assert not list(tmp_path.glob("*.npz"))  # no network was trained
+
+
+def test_a_job_that_fails_is_named_and_the_others_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPSKETCH_DATA", str(tmp_path / "nothing here"))
+    monkeypatch.setenv("REPSKETCH_LIBSVM", "off")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    store, kept = Store(tmp_path / "jobs"), Job("abalone", 0, "teacher", is_quick=True)
+    store.keep(kept, {"found": {}, "seconds": 0.0})
+    with pytest.raises(RepSketchError, match="abalone stages, seed 0: InputError"):
+        run.run_jobs([kept, Job("abalone", 0, "stages", is_quick=True)], store, tmp_path, progress=False)
+    assert store.find(kept) is not None
+
+
+def test_a_teacher_comes_before_what_needs_it():
+    waiting = [Job("abalone", 0, "pruning"), Job("abalone", 1, "teacher"), Job("a9a", 0, "stages")]
+    assert run._ready(waiting, {("a9a", 0)}) == [waiting[1], waiting[2]]
+
+
+def result_of(task: str, scores: dict[str, dict[int, list[float]]]) -> dict:
+    """A result file's content with these scores of methods by reduction and seed."""
+    found: dict = {}
+    for method, by_reduction in scores.items():
+        kind = found.setdefault(tables.KIND_OF.get(method, "others"), {})
+        for reduction, values in by_reduction.items():
+            for seed, value in enumerate(values):
+                kind.setdefault(str(seed), {}).setdefault(method, {})[str(reduction)] = {"score": value}
+    return {"task": task, "metric": "accuracy", "note": "", "found": found}
+
+
+def test_losses_are_printed_as_losses():
+    sketch, network = "sketch, refitted", "distilled"
+    wins = result_of("classification", {sketch: {10: [0.9, 0.8]}, network: {10: [0.8, 0.8]}})
+    loses = result_of("regression", {sketch: {10: [1.6]}, network: {10: [1.5]}, "LightGBM": {10: [1.7]}})
+    lines = tables.winners_table({"a9a": wins, "abalone": loses}).splitlines()[2:]
+    assert lines == [
+        "| a9a | 10x | **sketch** | 0.8500 | 0.8000 (distilled) | +0.0500 |",
+        "| abalone | 10x | **distilled** | 1.6000 | 1.5000 (distilled) | -0.1000 |",
+    ]
+
+
+def test_results_come_back_from_files(tmp_path: Path):
+    result = result_of("classification", {"distilled": {10: [0.5, 0.7]}})
+    results.write_results({"skin": result, "a9a": result}, tmp_path)
+    again = results.read_results(tmp_path)
+    assert list(again) == ["a9a", "skin"]  # in the paper's order
+    assert results.over_seeds(again["skin"], "distilled", "distilled", 10, "score") == [0.5, 0.7]
+    assert results.over_seeds(again["skin"], "distilled", "distilled", 50, "score") == []
