@@ -13,7 +13,7 @@ from ...baselines import train_mlp
 from ...teacher import TeacherOutputs, as_teacher
 from ..datasets import load_split
 from ..layers import fold_network, read_network, write_network
-from .settings import QUICK_EPOCHS, QUICK_ROWS, SETTINGS, Settings
+from .settings import MOST_ROWS, QUICK_EPOCHS, QUICK_ROWS, SETTINGS, Settings
 from .store import Job
 
 VALIDATION_FRACTION = 0.1  # of the training rows, on which methods choose their settings
@@ -54,6 +54,11 @@ class PaperCase:
     def train(self) -> tuple[np.ndarray, np.ndarray]:
         """Training rows: raw float32 (n, d), and class numbers or values (n,)."""
         return self._data[0], self._data[1]
+
+    @cached_property
+    def some(self) -> tuple[np.ndarray, np.ndarray]:
+        """The first of the training rows, as many as all methods of the budget curve are trained on."""
+        return self.train[0][:MOST_ROWS], self.train[1][:MOST_ROWS]
 
     @property
     def valid(self) -> tuple[np.ndarray, np.ndarray]:

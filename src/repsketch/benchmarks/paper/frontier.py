@@ -44,7 +44,9 @@ def budgets(case: PaperCase) -> dict[int, int]:
 
 def sketch_job(case: PaperCase) -> dict[str, Any]:
     """Refitted sketches with a linear term; shape by validation among a few."""
-    X, _ = case.train
+    X, _ = case.some
+    wanted = case.labels.values[: len(X)]
+    mixture = 0.5 * (wanted + case.targets[: len(X), None])
     X_valid, y_valid = case.valid
     best_of = max if case.task == "classification" else min
     kernels: dict[int, Any] = {}
@@ -62,11 +64,11 @@ def sketch_job(case: PaperCase) -> dict[str, Any]:
                     case, n_components=p, n_concat=1, linear=True, kernel="closed_form", norm_penalty=3e-4
                 )
             blank = build_sketch(kernels[p], n_rows, n_buckets, random_state=case.job.seed, progress=False)
-            sketch = blank.refit(X, case.labels.values, progress=False)
+            sketch = blank.refit(X, wanted, progress=False)
             tried.append((case.score(sketch.outputs(X_valid), y_valid), p, n_buckets, sketch))
         if tried:
             score, p, n_buckets, sketch = best_of(tried, key=lambda entry: entry[0])
-            mixed = sketch.refit(X, 0.5 * (case.labels.values + case.targets[:, None]), progress=False)
+            mixed = sketch.refit(X, mixture, progress=False)
             mixed_score = case.score(mixed.outputs(X_valid), y_valid)
             if best_of(score, mixed_score) != score:
                 sketch = mixed
@@ -88,8 +90,8 @@ def pruning_job(case: PaperCase) -> dict[str, Any]:
     """One-time and multi-time pruning."""
     options = _options(case) | case.settings.pruning
     shares = {reduction: 1.0 / reduction for reduction in budgets(case)}
-    gradual = prune_gradually(case.network, *case.train, list(shares.values()), **options)
-    once = (prune_once(case.network, *case.train, share, **options) for share in shares.values())
+    gradual = prune_gradually(case.network, *case.some, list(shares.values()), **options)
+    once = (prune_once(case.network, *case.some, share, **options) for share in shares.values())
     return {
         "pruned once": {r: _entry(case, model) for r, model in zip(shares, once, strict=True)},
         "pruned gradually": {r: _entry(case, model) for r, model in zip(shares, gradual, strict=True)},
@@ -98,7 +100,7 @@ def pruning_job(case: PaperCase) -> dict[str, Any]:
 
 def distilled_job(case: PaperCase) -> dict[str, Any]:
     """Knowledge distillation into smaller networks."""
-    X, y = case.train
+    X, y = case.some
     outputs = case.outputs(case.network, X)
     options = _options(case) | case.settings.distilled
     return {"distilled": _each(case, lambda n: distil_network(outputs, X, y, n, **options))}
@@ -106,7 +108,7 @@ def distilled_job(case: PaperCase) -> dict[str, Any]:
 
 def others_job(case: PaperCase) -> dict[str, Any]:
     """Beyond the paper: features + ridge, boosted trees of equal bytes, a linear model, the int8 network."""
-    X, y = case.train
+    X, y = case.some
     options = _options(case)
     d = case.settings.sizes.n_features
     most = QUICK_FEATURES if case.job.is_quick else MOST_FEATURES

@@ -2,6 +2,8 @@
 
 import multiprocessing
 import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -105,11 +107,17 @@ def _result(future: Future, job: Job) -> dict[str, Any]:
 
 
 def _start() -> None:
-    """In every worker: one thread, and Ctrl-C is for the parent."""
-    import signal
-
-    import torch
-
+    """In every worker: one thread, Ctrl-C is for the parent, and nobody works on when the parent was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    import torch  # after that: it takes seconds
+
     torch.set_num_threads(1)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

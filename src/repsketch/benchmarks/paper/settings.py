@@ -14,6 +14,8 @@ REDUCTIONS = (5, 10, 50, 100, 500, 1000)
 TABLE_REDUCTIONS = (10, 50, 100, 500)
 
 
+#: Rows that methods are trained on, the sketch's refit and the networks alike; the teacher sees all.
+MOST_ROWS = 30_000
 #: What a quick run does less of, so that all six datasets take minutes.
 QUICK_ROWS, QUICK_EPOCHS, QUICK_REDUCTIONS = 4_000, 30, (10, 100)
 
