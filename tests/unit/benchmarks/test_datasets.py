@@ -264,6 +264,7 @@ class TestCompleteFiles:
             ("tiny.xz", b"nothing", "format"),
             ("tiny.zip", WHOLE["tiny.zip"][:100], "zip file"),
         ],
+        ids=lambda value: value if isinstance(value, str) else "bytes",  # an archive holds the time: no name for a test
     )
     def test_broken(self, folder, name, content, reason):
         (folder / name).write_bytes(content)
