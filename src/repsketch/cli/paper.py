@@ -25,12 +25,12 @@ def paper(
     from rich.markdown import Markdown
 
     from ..benchmarks.datasets import load_split, source_of
-    from ..benchmarks.paper.document import tables_text
     from ..benchmarks.paper.figures import draw_convergence, draw_frontier
     from ..benchmarks.paper.results import collect, write_results
     from ..benchmarks.paper.run import jobs_of, run_jobs
     from ..benchmarks.paper.settings import SETTINGS
     from ..benchmarks.paper.store import Store
+    from ..benchmarks.paper.tables import tables_text
 
     names = datasets or list(SETTINGS)
     for name in names:

@@ -1,6 +1,7 @@
 """What each choice is worth at the paper's sizes: kernel, directions, aggregate, calibration, refit, K and R."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ... import lsh
@@ -38,7 +39,8 @@ def _sketches(case: PaperCase) -> Iterator[tuple[str, Any]]:
             "kernel as hashed",
             paper_sketch(case, distill_kernel(case, kernel="as_hashed", n_points=256), fold="universal"),
         )
-    gaussian = distill_kernel(case, kernel="closed_form", n_points=256, family=lsh.L2(1.0, directions="gaussian"))
+    # The same kernel: its closed form is that of Gaussian directions.
+    gaussian = replace(closed, family=lsh.L2(closed.family.bandwidth, directions="gaussian"))
     yield "Gaussian directions", paper_sketch(case, gaussian, fold="universal")
     other = 1 if sizes.n_concat > 1 else 2
     changed = distill_kernel(case, kernel="closed_form", n_points=256, n_concat=other)

@@ -40,6 +40,7 @@ def draw_frontier(results: dict[str, dict[str, Any]], folder: Path) -> None:
         axis.set_xlabel("memory reduction", fontsize=8)
         _limit(axis, result)
     axes[0].legend(fontsize=7)
+    figure.supxlabel("A line that leaves its panel is worse than the panel's edge.", fontsize=7)
     _save(figure, folder, "frontier")
 
 

@@ -31,7 +31,7 @@ from .stages import distill_kernel
 SHAPES = ((2, 16), (4, 4), (4, 16), (8, 4), (8, 16), (16, 8))
 QUICK_SHAPES = ((4, 4), (8, 16))
 FEWEST_ROWS = 4
-MOST_COUNTERS, QUICK_COUNTERS = 2048, 512  # refitting more takes minutes, and never helped where it was tried
+MOST_COUNTERS, QUICK_COUNTERS = 2048, 512  # refitting more takes minutes; whether it would help is not known
 MOST_FEATURES, QUICK_FEATURES = 2048, 256
 
 

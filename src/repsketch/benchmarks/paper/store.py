@@ -10,7 +10,8 @@ from typing import Any
 from ...files import write_atomically
 from .settings import SETTINGS
 
-REVISION = 1  # raised when a job comes to compute something else, so that old results are not taken for new ones
+#: Raised by hand when the code of a job comes to compute something else: old results are then not taken for new ones.
+REVISION = 2
 
 
 @dataclass(frozen=True, order=True)
@@ -27,7 +28,7 @@ class Job:
 
     @property
     def key(self) -> str:
-        """A file name that changes with everything the result depends on.
+        """A file name that changes with the job, the settings of its dataset and ``REVISION``.
 
         >>> Job("a9a", 0, "teacher").key == Job("a9a", 0, "teacher", is_quick=True).key
         False

@@ -148,3 +148,18 @@ def mean_score(result: dict[str, Any], method: str, reduction: int) -> float | N
     """Mean test score of a method at a reduction, or None where it cannot be so small."""
     scores = over_seeds(result, KIND_OF.get(method, "others"), method, reduction, "score")
     return mean(scores) if scores else None
+
+
+def tables_text(results: Results) -> str:
+    """All tables, each under its heading."""
+    parts = [
+        ("Table 1: scores", main_table(results)),
+        ("Table 1: memory and operations", cost_table(results)),
+        ("Table 2: data and settings", settings_table(results)),
+        ("Who wins at equal memory", winners_table(results)),
+        ("What each choice is worth", ablation_table(results)),
+        ("Equal rows on one side", grouped_table(results)),
+    ]
+    notes = [f"- {result['note']}" for result in results.values() if result["note"]]
+    text = "\n\n".join(f"## {title}\n\n{body}" for title, body in parts)
+    return text + ("\n\n" + "\n".join(notes) if notes else "") + "\n"
