@@ -40,7 +40,8 @@ def _sketches(case: PaperCase) -> Iterator[tuple[str, Any]]:
             paper_sketch(case, distill_kernel(case, kernel="as_hashed", n_points=256), fold="universal"),
         )
     # The same kernel: its closed form is that of Gaussian directions.
-    gaussian = replace(closed, family=lsh.L2(closed.family.bandwidth, directions="gaussian"))
+    assert isinstance(closed.family, lsh.L2)
+    gaussian = replace(closed, family=replace(closed.family, directions="gaussian"))
     yield "Gaussian directions", paper_sketch(case, gaussian, fold="universal")
     other = 1 if sizes.n_concat > 1 else 2
     changed = distill_kernel(case, kernel="closed_form", n_points=256, n_concat=other)
