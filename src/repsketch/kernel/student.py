@@ -30,7 +30,7 @@ PairKernel = Callable[[Tensor, Tensor, Tensor], Tensor]
 class Student:
     """Parameters of f_K under training and the fixed things around them."""
 
-    parameters: dict[str, Tensor]  # projection, points, log_bandwidth, weights, bias, linear
+    parameters: dict[str, Tensor]  # projection, shift, points, log_bandwidth, weights, bias, linear
     family: Family
     n_concat: int
     kernel: str
@@ -69,6 +69,8 @@ class Student:
         if moves:
             arrays["projection"] = initial_projection(z, wanted, n_components, rng)
             z = z @ arrays["projection"]
+            if not family.is_shift_invariant:  # where the origin lies matters: it is learned, from the middle on
+                arrays["shift"] = np.zeros(n_components)
             arrays["points"] = initial_points(z, n_points, rng)
         else:
             arrays["points"] = z[rng.choice(len(z), n_points, replace=n_points > len(z))]
@@ -101,6 +103,8 @@ class Student:
         """
         p = self.parameters
         z = X @ p["projection"] if "projection" in p else X
+        if "shift" in p:
+            z = z + p["shift"]
         # One pass for queries and points: the points' own kernel gives the norm.
         kernel = self.pair_kernel(torch.cat([z, p["points"]]), p["points"], p["log_bandwidth"].exp())
         outputs = kernel[: len(X)] @ p["weights"] + p["bias"]
@@ -121,6 +125,8 @@ class Student:
                 points = points - shift
                 bias = bias if linear is None else bias + shift @ linear
                 shift = None
+            else:
+                shift = shift + arrays["shift"]
 
         def narrow(array: np.ndarray | None) -> np.ndarray | None:
             return None if array is None else array.astype(np.float32)

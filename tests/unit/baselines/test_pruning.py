@@ -107,6 +107,23 @@ def test_biases_of_idle_units_go_and_the_function_stays():
     torch.testing.assert_close(lean(x), network(x))
 
 
+def test_units_that_nothing_leaves_are_left_out_of_the_tuning_and_stay():
+    first = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+    second = np.array([[2.0, 3.0, 0.0], [1.0, 0.0, 4.0]])
+    third = np.array([[5.0, 0.0]])  # nothing leaves unit 1 of the second layer, so nothing unit 2 of the first
+    network = network_of([first, second, third], [np.ones(3), np.ones(2), np.ones(1)])
+    with pruning._joined_units(network) as joined:
+        assert [weight.shape for weight, _ in layers_of(joined)] == [(2, 2), (1, 2), (1, 1)]
+        x = torch.randn(50, 2, generator=torch.Generator().manual_seed(0))
+        torch.testing.assert_close(joined(x), network(x))
+        with torch.no_grad():
+            for value in joined.parameters():
+                value += 1.0
+    np.testing.assert_array_equal(layers_of(network)[0][0], [[2.0, 0.0], [0.0, 3.0], [1.0, 1.0]])  # zeros stay zeros
+    np.testing.assert_array_equal(layers_of(network)[1][0], [[3.0, 4.0, 0.0], [1.0, 0.0, 4.0]])
+    assert [bias.tolist() for _, bias in layers_of(network)] == [[2.0, 2.0, 1.0], [2.0, 1.0], [2.0]]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from repsketch import lsh
+from repsketch.kernel.distill import distill
 from repsketch.kernel.student import Student
 
 FAMILIES = {
@@ -13,6 +14,7 @@ FAMILIES = {
     "l2 gaussian": (lsh.L2(directions="gaussian"), "as_hashed"),
     "l1": (lsh.L1(), "closed_form"),
     "angular": (lsh.Angular(), "closed_form"),
+    "angular ternary": (lsh.Angular(directions="ternary"), "closed_form"),
     "minhash": (lsh.MinHash(), "closed_form"),
 }
 
@@ -61,7 +63,7 @@ def test_the_finished_model_is_the_student_in_raw_units(name, linear, n_concat):
     np.testing.assert_allclose(model.outputs(X), expected, atol=2e-3 * student.output_scale.max())
     assert (model.linear is not None) is linear
     # Only where the kernel sees absolute positions does the model carry the inputs' mean.
-    assert (model.shift is not None) is (name == "angular")
+    assert (model.shift is not None) is name.startswith("angular")
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -103,3 +105,12 @@ def test_sets_do_not_move():
     assert fixed == {"points", "log_bandwidth"}
     rows = {row.tobytes() for row in X}
     assert all(point.tobytes() in rows for point in student.parameters["points"].numpy())
+
+
+def test_the_origin_of_angles_is_learned():
+    """Values that depend on how far out a point lies: angles about the data's middle could not tell."""
+    X = np.random.default_rng(0).normal(size=(2000, 2)).astype(np.float32)
+    wanted = (X**2).sum(axis=1)
+    options = {"family": "angular", "n_components": 3, "n_points": 64, "norm_penalty": 1e-4, "progress": False}
+    f_K = distill(lambda X: (X**2).sum(axis=1), X, **options)
+    assert np.corrcoef(f_K.outputs(X)[:, 0], wanted)[0, 1] > 0.9
