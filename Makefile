@@ -6,13 +6,12 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard native/* bindings/python/*)
 
-.PHONY: help demo test test-slow check lint types bench accuracy paper paper-quick tables sanitize clean
+.PHONY: help demo test test-slow check lint types bench paper paper-quick tables sanitize clean
 
 help:
 	@echo "make demo      train a teacher on the digits, distil it, sketch it, print what it costs"
 	@echo "make test      all fast tests"
 	@echo "make check     lint, types, all tests (what CI runs)"
-	@echo "make accuracy  a9a and abalone, five seeds (needs REPSKETCH_DATA)"
 	@echo "make bench     speed and memory ratios (needs REPSKETCH_DATA)"
 	@echo "make paper-quick  the paper's tables and figure in a few minutes, with few rows (make paper: an hour)"
 	@echo "make tables    write README's tables from benchmarks/results"
@@ -52,9 +51,6 @@ types: $(VENV)/dev
 	$(BIN)/mypy
 
 check: lint types test test-slow
-
-accuracy: $(VENV)/dev
-	$(BIN)/python benchmarks/accuracy.py
 
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/speed.py

@@ -1,41 +1,20 @@
-"""Write the tables of README from the files in benchmarks/results; with --check only say whether they are up to date.
+"""Write the tables of README and docs from benchmarks/results; with --check only say whether they are up to date.
 
 python tools/write_tables.py [--check]
 """
 
 import json
 import sys
+from collections.abc import Callable
 from math import exp, log
 from pathlib import Path
-from statistics import mean, pstdev
+from statistics import mean
+
+from repsketch.benchmarks.paper import tables as paper
+from repsketch.benchmarks.paper.results import read_results
 
 ROOT = Path(__file__).parent.parent
 BEGIN, END = "<!-- generated: {} -->", "<!-- /generated -->"
-
-
-def accuracy_table() -> str:
-    """Test scores over seeds, sizes and costs at the paper's own sizes."""
-    datasets = json.loads((ROOT / "benchmarks/results/accuracy.json").read_text())["datasets"]
-    lines = [
-        "| test metric | teacher | kernel model | paper's counters | calibrated | refitted | numbers | bytes | FLOPs |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for name, result in datasets.items():
-        runs = result["runs"]
-        cells = [f"{name} ({result['metric']})"]
-        for stage in ("teacher", "kernel", "sketch", "calibrated", "refitted"):
-            cells.append(_spread([run["scores"][stage] for run in runs]))
-        for quantity in ("parameters", "flops"):
-            teacher, sketch = (runs[0][side][quantity] for side in ("teacher", "sketch"))
-            cells.append(f"{sketch:,.0f} ({teacher / sketch:.0f}x less)")
-        cells.insert(-1, f"{runs[0]['sketch']['nbytes']:,}")
-        lines.append("| " + " | ".join(cells) + " |")
-    n_seeds = len(next(iter(datasets.values()))["runs"])
-    lines += [
-        "",
-        f"Mean ± standard deviation over {n_seeds} seeds; L, R and p as in the paper's tables; bytes in float32.",
-    ]
-    return "\n".join(lines)
 
 
 def speed_list() -> str:
@@ -114,10 +93,6 @@ def _geometric_mean(values: list[float]) -> float:
     return exp(mean(log(value) for value in values))
 
 
-def _spread(values: list[float]) -> str:
-    return f"{mean(values):.4f} ± {pstdev(values):.4f}"
-
-
 def replaced(text: str, name: str, content: str) -> str:
     """``text`` with ``content`` between the markers of ``name``."""
     begin = BEGIN.format(name)
@@ -126,9 +101,31 @@ def replaced(text: str, name: str, content: str) -> str:
     return f"{before}{begin}\n{content}\n{END}{after}"
 
 
-TABLES = {
-    "README.md": {"accuracy": accuracy_table, "speed": speed_list, "runtime": runtime_table},
+def from_paper(table: Callable[[paper.Results], str]) -> Callable[[], str]:
+    """A table of what ``repsketch paper`` found."""
+    return lambda: table(read_results(ROOT / "benchmarks/results/paper"))
+
+
+TABLES: dict[str, dict[str, Callable[[], str]]] = {
+    "README.md": {
+        "paper": from_paper(paper.readme_table),
+        "wins": from_paper(paper.wins_text),
+        "speed": speed_list,
+        "runtime": runtime_table,
+    },
     "docs/speed.md": {"runtime": runtime_table, "instructions": instructions_table},
+    "docs/reproduction.md": {
+        "run": from_paper(paper.run_text),
+        "verdicts": from_paper(paper.verdict_table),
+        "scores": from_paper(paper.main_table),
+        "costs": from_paper(paper.cost_table),
+        "settings": from_paper(paper.settings_table),
+        "wins": from_paper(paper.wins_text),
+        "winners": from_paper(paper.winners_table),
+        "curve": from_paper(paper.curve_table),
+        "ablation": from_paper(paper.ablation_table),
+        "grouped": from_paper(paper.grouped_table),
+    },
 }
 
 

@@ -62,11 +62,31 @@ def test_losses_are_printed_as_losses():
     sketch, network = "sketch, refitted", "distilled"
     wins = result_of("classification", {sketch: {10: [0.9, 0.8]}, network: {10: [0.8, 0.8]}})
     loses = result_of("regression", {sketch: {10: [1.6]}, network: {10: [1.5]}, "LightGBM": {10: [1.7]}})
-    lines = tables.winners_table({"a9a": wins, "abalone": loses}).splitlines()[2:]
+    close = result_of("classification", {sketch: {50: [0.9, 0.7]}, "linear": {50: [0.7, 0.8]}})
+    lines = tables.winners_table({"a9a": wins, "abalone": loses, "skin": close}).splitlines()[2:]
     assert lines == [
-        "| a9a | 10x | **sketch** | 0.8500 | 0.8000 (distilled) | +0.0500 |",
+        "| a9a | 10x | **sketch, refitted** | 0.8500 | 0.8000 (distilled) | +0.0500 ± 0.1000, noise |",
         "| abalone | 10x | **distilled** | 1.6000 | 1.5000 (distilled) | -0.1000 |",
+        "| skin | 50x | **sketch, refitted** | 0.8000 | 0.7500 (linear) | +0.0500 ± 0.3000, noise |",
     ]
+
+
+def test_the_verdict_names_what_was_missed():
+    """Variants are chosen by validation, scores are those of the test rows; worse than asked is said to be."""
+
+    def stages(scores):
+        return {variant: {stage: {"score": score, "validation": validation} for stage in ("sketch", "refitted")}
+                for variant, (score, validation) in scores.items()}  # fmt: skip
+
+    found = {
+        "teacher": {"0": {"score": 1.47}},
+        "stages": {"0": stages({"Euclidean": (1.4, -1.7), "sign bits": (1.52, -1.5), "linear term": (1.49, -1.4)})},
+    }
+    result = {"task": "regression", "metric": "MAE", "note": "", "found": found}
+    (line,) = tables.verdict_table({"abalone": result}).splitlines()[2:]
+    assert line == (
+        "| abalone, MAE | 1.51 | 1.5200 (sign bits) | **no** | 1.4700 | 1.4900 (linear term) | -0.0200 | yes |"
+    )
 
 
 def test_results_come_back_from_files(tmp_path: Path):

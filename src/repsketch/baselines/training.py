@@ -45,7 +45,7 @@ def train_epochs(
     True
     """
     held_loss_of = held_loss_of or loss_of
-    optimizer = torch.optim.AdamW(network.parameters(), learning_rate, weight_decay=weight_decay)
+    optimizer = torch.optim.AdamW(network.parameters(), learning_rate, weight_decay=weight_decay, fused=True)
     total_steps = n_epochs * -(-len(kept) // batch_size)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=total_steps)
 

@@ -80,14 +80,19 @@ def refit(
     order = np.random.default_rng([seed, 3]).permutation(n)
     n_held = int(n * validation_fraction)
     held, kept = order[:n_held], order[n_held:]
-    strength = strengths[0]
+    strength, counted = strengths[0], None
     if len(strengths) > 1 and n_held >= 5:
-        trials = _ridge(cells[kept], wanted[kept], strengths, sketch, progress)
+        width = sketch.n_rows * sketch.n_buckets
+        if width <= len(kept):  # what was counted for the choice is most of what all rows need
+            counted = _gram_of_buckets(cells[kept], width, progress)
+        trials = _ridge(cells[kept], wanted[kept], strengths, sketch, counted, progress)
         errors = [((_read(cells[held], trial) - wanted[held]) ** 2).mean() for trial in trials]
         strength = strengths[int(np.argmin(errors))]
     elif len(strengths) > 1:
         strength = sorted(strengths)[len(strengths) // 2]  # too few rows to choose on: the middle one
-    (counters,) = _ridge(cells, wanted, [strength], sketch, progress)
+    if counted is not None:
+        counted += _gram_of_buckets(cells[held], len(counted), progress)
+    (counters,) = _ridge(cells, wanted, [strength], sketch, counted, progress)
     shaped = counters.reshape(sketch.n_rows, sketch.n_buckets, -1).astype(np.float32)
     return replace(
         sketch,
@@ -132,12 +137,18 @@ def _indicators(cells: np.ndarray, width: int) -> Iterator[np.ndarray]:
 
 
 def _ridge(
-    cells: np.ndarray, wanted: np.ndarray, strengths: Sequence[float], sketch: "KernelSketch", progress: bool
+    cells: np.ndarray,
+    wanted: np.ndarray,
+    strengths: Sequence[float],
+    sketch: "KernelSketch",
+    counted: np.ndarray | None,
+    progress: bool,
 ) -> list[np.ndarray]:
     """Counters (L * R, C) for each strength: argmin sum (mean of read counters - wanted)**2 + penalty.
 
     Solved for the counters' part c / L around the mean of ``wanted``, which the counters absorb. The
     smaller of the two equivalent systems is solved: (H'H + s) in the buckets or (HH' + s) in the rows.
+    ``counted`` is H'H where it is known already; it stays as it is.
     """
     linalg = require("scipy.linalg", "train")
     n_rows, width = sketch.n_rows, sketch.n_rows * sketch.n_buckets
@@ -149,7 +160,10 @@ def _ridge(
         for output in range(wanted.shape[1]):
             moment[:, output] += np.bincount(column, centred[:, output], width)
     in_buckets = width <= n
-    gram = (_gram_of_buckets if in_buckets else _gram_of_rows)(cells, width, progress)
+    if counted is not None:
+        gram = counted.copy()
+    else:
+        gram = (_gram_of_buckets if in_buckets else _gram_of_rows)(cells, width, progress)
     diagonal = np.diag_indices_from(gram)
     base = gram[diagonal].copy()
     solutions = []

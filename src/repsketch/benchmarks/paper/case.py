@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -90,7 +91,7 @@ class PaperCase:
         """What the kernel learns on the training rows: the teacher's values, or its probabilities less one half.
 
         A network's output is its probability, and that is what the paper's loss compares. Log-odds far from 0 would
-        make the kernel spend itself on rows nobody doubts: on phishing they cost it half a point.
+        make the kernel spend itself on rows nobody doubts.
         """
         labels = as_teacher(self.network, self.task).label(self.train[0])
         if self.task == "regression":
@@ -120,3 +121,9 @@ class PaperCase:
         """Test score of a function from rows to outputs."""
         X, y = self.test
         return self.score(outputs_of(X), y)
+
+    def valid_score(self, model: Any) -> float:
+        """How good a model with ``outputs`` is on the validation rows; more is better."""
+        X, y = self.valid
+        score = self.score(model.outputs(X), y)
+        return score if self.task == "classification" else -score

@@ -8,9 +8,9 @@ import numpy as np
 from ...errors import require
 from .results import over_seeds
 from .settings import REDUCTIONS
-from .tables import KIND_OF, METHODS
+from .tables import METHODS, scores_of
 
-COLOURS = ("#b2182b", "#f4a582", "#d6604d", "#4393c3", "#7fbc41", "#c2a5cf", "#878787")
+COLOURS = ("#b2182b", "#ef8a62", "#2166ac", "#67a9cf", "#1b7837", "#7fbc41", "#9970ab", "#b8860b", "#878787")
 
 
 def draw_frontier(results: dict[str, dict[str, Any]], folder: Path) -> None:
@@ -19,7 +19,7 @@ def draw_frontier(results: dict[str, dict[str, Any]], folder: Path) -> None:
     figure, axes = _grid(pyplot, len(results))
     for axis, (name, result) in zip(axes, results.items(), strict=False):
         for method, colour in zip(METHODS, COLOURS, strict=True):
-            points = [(r, over_seeds(result, KIND_OF.get(method, "others"), method, r, "score")) for r in REDUCTIONS]
+            points = [(r, scores_of(result, method, r)) for r in REDUCTIONS]
             points = [(r, scores) for r, scores in points if scores]
             if not points:
                 continue

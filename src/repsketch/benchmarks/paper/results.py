@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from ...files import write_atomically
 from ..datasets import source_of
 from ..environment import environment
-from .settings import SETTINGS
+from .settings import MOST_ROWS, SETTINGS
 from .store import Job, Store
 
 
@@ -29,7 +30,7 @@ def collect(jobs: Iterable[Job], store: Store) -> dict[str, dict[str, Any]]:
                 "is_quick": job.is_quick,
                 "note": source_of(job.dataset).note,
                 "environment": environment(),
-                "settings": {key: str(value) for key, value in vars(SETTINGS[job.dataset]).items()},
+                "settings": settings_of(job.dataset),
                 "seconds": 0.0,
                 "found": {},
             },
@@ -37,6 +38,16 @@ def collect(jobs: Iterable[Job], store: Store) -> dict[str, dict[str, Any]]:
         result["seconds"] += kept["seconds"]
         result["found"].setdefault(job.kind, {})[str(job.seed)] = kept["found"]
     return results
+
+
+def settings_of(dataset: str) -> dict[str, Any]:
+    """How a dataset was trained and distilled, to be written down beside its results.
+
+    >>> settings_of("abalone")["distill"]["kernel"]
+    'closed_form'
+    """
+    settings = SETTINGS[dataset]
+    return {**asdict(settings), "distill": settings.distill, "most_rows": MOST_ROWS}
 
 
 def write_results(results: dict[str, dict[str, Any]], folder: Path) -> None:

@@ -11,7 +11,7 @@ from ...files import write_atomically
 from .settings import SETTINGS
 
 #: Raised by hand when the code of a job comes to compute something else: old results are then not taken for new ones.
-REVISION = 2
+REVISION = 3
 
 
 @dataclass(frozen=True, order=True)
@@ -33,7 +33,8 @@ class Job:
         >>> Job("a9a", 0, "teacher").key == Job("a9a", 0, "teacher", is_quick=True).key
         False
         """
-        what = repr((REVISION, asdict(self), SETTINGS[self.dataset], bool(os.environ.get("REPSKETCH_DATA"))))
+        settings = SETTINGS[self.dataset]
+        what = repr((REVISION, asdict(self), settings, settings.distill, bool(os.environ.get("REPSKETCH_DATA"))))
         return f"{self.dataset}-{self.kind}-{self.seed}-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
 
 
