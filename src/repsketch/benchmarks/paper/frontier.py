@@ -30,12 +30,12 @@ from .case import PaperCase
 from .settings import QUICK_REDUCTIONS, REDUCTIONS
 from .stages import SIGN_BITS, distill_kernel, paper_sketch
 
-#: (p, R, fold) of the refitted sketches tried at every budget, one code a row; the rest of the numbers are rows.
-SHAPES = ((1, 16, "direct"), (2, 16, "direct"), (4, 16, "direct"), (8, 16, "direct"), (4, 4, "universal"),
-          (8, 4, "universal"), (16, 8, "universal"))  # fmt: skip
+#: (p, K, R, fold) of the refitted sketches tried at every budget; what the projection leaves are rows.
+SHAPES = ((1, 1, 16, "direct"), (2, 1, 16, "direct"), (4, 1, 16, "direct"), (4, 1, 4, "universal"),
+          (8, 1, 4, "universal"), (16, 1, 8, "universal"), (16, 3, 8, "universal"))  # fmt: skip
 #: (p, K) of sketches as in the paper, 2^K buckets a row.
 PLAIN_SHAPES = ((2, 1), (4, 1), (8, 1), (8, 3))
-QUICK_SHAPES, QUICK_PLAIN_SHAPES = ((2, 16, "direct"), (8, 4, "universal")), ((4, 1), (8, 3))
+QUICK_SHAPES, QUICK_PLAIN_SHAPES = ((2, 1, 16, "direct"), (8, 1, 4, "universal")), ((4, 1), (8, 3))
 MOST_COUNTERS, QUICK_COUNTERS = 2048, 512  # refitting more takes minutes; whether it would help is not known
 MOST_PLAIN_ROWS = 2000  # of a sketch as in the paper, which says that more are seldom needed
 MOST_FEATURES, QUICK_FEATURES = 1024, 256
@@ -83,21 +83,22 @@ def _refitted_sketches(case: PaperCase) -> Callable[[int], Iterator[KernelSketch
     mixture = 0.5 * (wanted + case.targets[: len(X), None])
 
     @cache
-    def kernel(p: int) -> KernelModel:
-        return distill_kernel(case, n_components=p, n_concat=1, linear=True, norm_penalty=3e-4)
+    def kernel(p: int, n_concat: int) -> KernelModel:
+        return distill_kernel(case, n_components=p, n_concat=n_concat, linear=True, norm_penalty=1e-4)
 
     @cache
-    def refitted(p: int, n_buckets: int, fold: str, n_rows: int) -> KernelSketch:
-        model = spread_levels(kernel(p), X, n_buckets) if fold == "direct" else kernel(p)
+    def refitted(p: int, n_concat: int, n_buckets: int, fold: str, n_rows: int) -> KernelSketch:
+        model = kernel(p, n_concat)
+        model = spread_levels(model, X, n_buckets) if fold == "direct" else model
         sketch = paper_sketch(case, model, n_rows=n_rows, n_buckets=n_buckets, fold=fold)
         return sketch.refit(X, wanted, progress=False)
 
     def sketches(n_numbers: int) -> Iterator[KernelSketch]:
         tried = []
-        for p, n_buckets, fold in QUICK_SHAPES if case.job.is_quick else SHAPES:
+        for p, n_concat, n_buckets, fold in QUICK_SHAPES if case.job.is_quick else SHAPES:
             n_counters = min(n_numbers - (d + 2) * p, QUICK_COUNTERS if case.job.is_quick else MOST_COUNTERS)
             if n_counters >= n_buckets:  # projection, shift and linear term leave a row or more
-                tried.append(refitted(p, n_buckets, fold, n_counters // n_buckets))
+                tried.append(refitted(p, n_concat, n_buckets, fold, n_counters // n_buckets))
         yield from tried
         if tried:
             yield max(tried, key=case.valid_score).refit(X, mixture, progress=False)
