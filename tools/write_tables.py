@@ -109,7 +109,7 @@ def from_paper(table: Callable[[paper.Results], str]) -> Callable[[], str]:
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {
         "paper": from_paper(paper.readme_table),
-        "wins": from_paper(paper.wins_text),
+        "wins": from_paper(paper.wins_table),
         "speed": speed_list,
         "runtime": runtime_table,
     },
@@ -120,9 +120,10 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "scores": from_paper(paper.main_table),
         "costs": from_paper(paper.cost_table),
         "settings": from_paper(paper.settings_table),
-        "wins": from_paper(paper.wins_text),
+        "wins": from_paper(paper.wins_table),
         "winners": from_paper(paper.winners_table),
         "curve": from_paper(paper.curve_table),
+        "deployed": from_paper(paper.deployed_table),
         "ablation": from_paper(paper.ablation_table),
         "grouped": from_paper(paper.grouped_table),
     },

@@ -33,14 +33,18 @@ def draw_frontier(results: dict[str, dict[str, Any]], folder: Path) -> None:
         if teacher:
             axis.axhline(np.mean(teacher), color="black", lw=0.8, ls=":", label="network")
         axis.set_xscale("log")
+        axis.set_xticks(REDUCTIONS, [f"{r}x" for r in REDUCTIONS])
+        axis.minorticks_off()
+        axis.tick_params(labelsize=8)
         better = "higher" if result["task"] == "classification" else "lower"
         axis.set_title(
             f"{name}{' (subset)' if result['note'] else ''}: {result['metric']}, {better} is better", fontsize=9
         )
-        axis.set_xlabel("memory reduction", fontsize=8)
         _limit(axis, result)
-    axes[0].legend(fontsize=7)
-    figure.supxlabel("A line that leaves its panel is worse than the panel's edge.", fontsize=7)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, fontsize=8, ncols=5, loc="upper center", bbox_to_anchor=(0.5, 0.0), frameon=False)
+    note = "Numbers of the network over numbers of the model. A line that leaves its panel is worse than its edge."
+    figure.supxlabel(note, fontsize=8)
     _save(figure, folder, "frontier")
 
 
@@ -74,11 +78,12 @@ def _limit(axis: Any, result: dict[str, Any]) -> None:
     if not teacher:
         return
     middle = float(np.mean(teacher))
-    low, high = axis.get_ylim()
+    drawn = np.concatenate([line.get_ydata() for line in axis.lines])
     if result["task"] == "classification":
-        axis.set_ylim(max(low, middle - 0.12), min(high, middle + 0.01))
+        depth = max(0.02, 0.3 * (1.0 - middle))
+        axis.set_ylim(max(drawn.min() - 0.1 * depth, middle - depth), drawn.max() + 0.1 * depth)
     else:
-        axis.set_ylim(max(low, 0.97 * middle), min(high, 1.35 * middle))
+        axis.set_ylim(drawn.min() - 0.01 * middle, min(drawn.max() + 0.01 * middle, 1.15 * middle))
 
 
 def _pyplot() -> Any:
@@ -103,5 +108,5 @@ def _grid(pyplot: Any, n: int) -> tuple[Any, list[Any]]:
 def _save(figure: Any, folder: Path, name: str) -> None:
     figure.tight_layout()
     folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
-    figure.savefig(folder / f"{name}.png", dpi=130)
+    figure.savefig(folder / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")
+    figure.savefig(folder / f"{name}.png", dpi=130, bbox_inches="tight")

@@ -30,12 +30,12 @@ from .case import PaperCase
 from .settings import QUICK_REDUCTIONS, REDUCTIONS
 from .stages import SIGN_BITS, distill_kernel, paper_sketch
 
-#: (p, K, R, fold) of the refitted sketches tried at every budget; what the projection leaves are rows.
-SHAPES = ((1, 1, 16, "direct"), (2, 1, 16, "direct"), (4, 1, 16, "direct"), (4, 1, 4, "universal"),
-          (8, 1, 4, "universal"), (16, 1, 8, "universal"), (16, 3, 8, "universal"))  # fmt: skip
-#: (p, K) of sketches as in the paper, 2^K buckets a row.
-PLAIN_SHAPES = ((2, 1), (4, 1), (8, 1), (8, 3))
-QUICK_SHAPES, QUICK_PLAIN_SHAPES = ((2, 1, 16, "direct"), (8, 1, 4, "universal")), ((4, 1), (8, 3))
+#: (p, R, fold) of refitted sketches tried at every budget, one code a row, beside the paper's own p and K.
+SHAPES = ((1, 16, "direct"), (2, 16, "direct"), (4, 16, "direct"), (4, 4, "universal"), (8, 4, "universal"),
+          (16, 8, "universal"))  # fmt: skip
+#: (p, K) of sketches as in the paper, 2^K buckets a row, beside its own.
+PLAIN_SHAPES = ((2, 1), (4, 1))
+QUICK_SHAPES, QUICK_PLAIN_SHAPES = ((2, 16, "direct"), (8, 4, "universal")), ((4, 1),)
 MOST_COUNTERS, QUICK_COUNTERS = 2048, 512  # refitting more takes minutes; whether it would help is not known
 MOST_PLAIN_ROWS = 2000  # of a sketch as in the paper, which says that more are seldom needed
 MOST_FEATURES, QUICK_FEATURES = 1024, 256
@@ -59,25 +59,29 @@ def sketch_job(case: PaperCase) -> dict[str, Any]:
 
 def _plain_sketches(case: PaperCase) -> Callable[[int], Iterator[KernelSketch]]:
     """Sketches of sign bits of at most so many numbers, counters as Algorithm 1 adds them up."""
-    d = case.settings.sizes.n_features
+    sizes = case.settings.sizes
 
     @cache
-    def kernel(p: int, n_concat: int) -> KernelModel:
-        options = {"n_components": p, "n_concat": n_concat, "norm_penalty": 1e-3}
-        return distill_kernel(case, family=SIGN_BITS, **options)
+    def sketch(p: int, n_concat: int, n_rows: int) -> KernelSketch:
+        penalty = case.settings.norm_penalty(n_rows, 2**n_concat)
+        options = {"n_components": p, "n_concat": n_concat, "norm_penalty": penalty}
+        kernel = distill_kernel(case, family=SIGN_BITS, **options)
+        return paper_sketch(case, kernel, n_rows=n_rows, n_buckets=2**n_concat)
 
     def sketches(n_numbers: int) -> Iterator[KernelSketch]:
-        for p, n_concat in QUICK_PLAIN_SHAPES if case.job.is_quick else PLAIN_SHAPES:
-            n_rows = min((n_numbers - (d + 1) * p) // 2**n_concat, MOST_PLAIN_ROWS)  # projection and shift
+        shapes = QUICK_PLAIN_SHAPES if case.job.is_quick else PLAIN_SHAPES
+        for p, n_concat in (*shapes, (sizes.n_components, sizes.n_concat)):
+            n_counters = n_numbers - (sizes.n_features + 1) * p  # what projection and shift leave
+            n_rows = min(n_counters // 2**n_concat, MOST_PLAIN_ROWS)
             if n_rows >= 1:
-                yield paper_sketch(case, kernel(p, n_concat), n_rows=n_rows, n_buckets=2**n_concat)
+                yield sketch(p, n_concat, n_rows)
 
     return sketches
 
 
 def _refitted_sketches(case: PaperCase) -> Callable[[int], Iterator[KernelSketch]]:
     """Refitted sketches of at most so many numbers: each shape on the teacher's answers, the best on labels as well."""
-    d = case.settings.sizes.n_features
+    sizes = case.settings.sizes
     X, _ = case.some
     wanted = case.labels.values[: len(X)]
     mixture = 0.5 * (wanted + case.targets[: len(X), None])
@@ -93,12 +97,20 @@ def _refitted_sketches(case: PaperCase) -> Callable[[int], Iterator[KernelSketch
         sketch = paper_sketch(case, model, n_rows=n_rows, n_buckets=n_buckets, fold=fold)
         return sketch.refit(X, wanted, progress=False)
 
+    def shapes() -> Iterator[tuple[int, int, int, str, int]]:
+        most = QUICK_COUNTERS if case.job.is_quick else MOST_COUNTERS
+        for p, n_buckets, fold in QUICK_SHAPES if case.job.is_quick else SHAPES:
+            yield p, 1, n_buckets, fold, most // n_buckets
+        if not case.job.is_quick:
+            yield sizes.n_components, sizes.n_concat, 2**sizes.n_concat, "universal", sizes.n_rows
+
     def sketches(n_numbers: int) -> Iterator[KernelSketch]:
         tried = []
-        for p, n_concat, n_buckets, fold in QUICK_SHAPES if case.job.is_quick else SHAPES:
-            n_counters = min(n_numbers - (d + 2) * p, QUICK_COUNTERS if case.job.is_quick else MOST_COUNTERS)
-            if n_counters >= n_buckets:  # projection, shift and linear term leave a row or more
-                tried.append(refitted(p, n_concat, n_buckets, fold, n_counters // n_buckets))
+        for p, n_concat, n_buckets, fold, most_rows in shapes():
+            n_counters = n_numbers - (sizes.n_features + 2) * p  # what projection, shift and linear term leave
+            n_rows = min(n_counters // n_buckets, most_rows)
+            if n_rows >= 1:
+                tried.append(refitted(p, n_concat, n_buckets, fold, n_rows))
         yield from tried
         if tried:
             yield max(tried, key=case.valid_score).refit(X, mixture, progress=False)

@@ -33,13 +33,16 @@ class Settings:
 
     @property
     def distill(self) -> dict[str, Any]:
-        """Options of ``distill``.
+        """Options of ``distill`` at the paper's sizes."""
+        return {**DISTILL, "norm_penalty": self.norm_penalty(self.sizes.n_rows, 2**self.sizes.n_concat)}
 
-        The norm's penalty is the variance that folding into R buckets of L rows adds; a quarter of it for classes,
-        whose signs survive more noise than values do.
+    def norm_penalty(self, n_rows: int, n_buckets: int) -> float:
+        """The variance that folding into R buckets of L rows adds; a quarter of it for classes.
+
+        Their signs survive more noise than values do.
         """
-        penalty = 1.0 / (self.sizes.n_rows * (2**self.sizes.n_concat - 1))
-        return {**DISTILL, "norm_penalty": penalty if self.sizes.task == "regression" else 0.25 * penalty}
+        penalty = 1.0 / (n_rows * (n_buckets - 1))
+        return penalty if self.sizes.task == "regression" else 0.25 * penalty
 
 
 _LARGE: dict[str, Any] = {"pruning": {"n_epochs": 3, "learning_rates": RATES}, "distilled": {"n_epochs": 8}}

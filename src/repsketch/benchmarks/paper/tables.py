@@ -23,6 +23,7 @@ METHODS = (
     "LightGBM",
     "linear",
 )
+PAPER_METHODS = ("pruned once", "pruned gradually", "distilled")  # those of its Figure 2
 KIND_OF = {
     "sketch, refitted": "sketch",
     "sketch, as in the paper": "sketch",
@@ -132,16 +133,17 @@ def readme_table(results: Results) -> str:
     return table(header, rows)
 
 
-def wins_text(results: Results) -> str:
-    """How often the refitted sketch is best at equal memory, and how often it is not."""
-    leads = [line.leads for line in _winners(results, TABLE_REDUCTIONS)]
-    clear = [mean(lead) for lead in leads if not _is_noise(lead)]
-    won, lost = sum(lead > 0 for lead in clear), sum(lead < 0 for lead in clear)
-    return (
-        f"At equal memory ({', '.join(f'{r}x' for r in TABLE_REDUCTIONS)} fewer numbers than the network, "
-        f"{len(results)} datasets) the refitted sketch beats the best of {len(METHODS) - 1} other methods in {won} of "
-        f"{len(leads)} cases, loses to it in {lost}, and is within noise of it in {len(leads) - won - lost}."
-    )
+def wins_table(results: Results) -> str:
+    """How often sketches are best at equal memory, within noise of the best, and worse."""
+    rows = []
+    for ours in METHODS[:2]:
+        for title, others in (("pruning and distillation", PAPER_METHODS), ("all other methods", METHODS[2:])):
+            leads = [line.leads for line in _winners(results, TABLE_REDUCTIONS, ours, others)]
+            clear = [mean(lead) for lead in leads if not _is_noise(lead)]
+            won, lost = sum(lead > 0 for lead in clear), sum(lead < 0 for lead in clear)
+            rows.append([ours, title, f"{won}", f"{len(leads) - won - lost}", f"{lost}"])
+    cases = f"{len(results)} datasets at {', '.join(f'{r}x' for r in TABLE_REDUCTIONS)} fewer numbers"
+    return table([cases, "against the best of", "better", "within noise", "worse"], rows)
 
 
 def run_text(results: Results) -> str:
@@ -213,15 +215,16 @@ class _Line(NamedTuple):
     leads: list[float]  # of ours, by seed; positive is better
 
 
-def _winners(results: Results, reductions: Iterable[int]) -> Iterator[_Line]:
-    ours = METHODS[0]
+def _winners(
+    results: Results, reductions: Iterable[int], ours: str = METHODS[0], others: Iterable[str] = METHODS[1:]
+) -> Iterator[_Line]:
+    others = list(others)
     for name, result in results.items():
         sign = 1.0 if result["task"] == "classification" else -1.0
         for reduction in reductions:
-            scores = {method: found for method in METHODS if (found := scores_of(result, method, reduction))}
-            others = {method: sign * mean(found) for method, found in scores.items() if method != ours}
-            if ours in scores and others:
-                best = max(others, key=others.__getitem__)
+            scores = {method: found for method in (ours, *others) if (found := scores_of(result, method, reduction))}
+            if ours in scores and len(scores) > 1:
+                best = max(scores.keys() - {ours}, key=lambda method: (sign * mean(scores[method]), method))
                 leads = [sign * (a - b) for a, b in zip(scores[ours], scores[best], strict=True)]
                 yield _Line(name, reduction, mean(scores[ours]), best, mean(scores[best]), leads)
 
@@ -277,6 +280,19 @@ def curve_table(results: Results) -> str:
     return table(["", "method", *(f"{reduction}x" for reduction in REDUCTIONS)], rows)
 
 
+def deployed_table(results: Results, reduction: int = 100) -> str:
+    """Bytes that a device has to hold at one reduction: sketches in int8, networks in float32 with their indices."""
+    rows = []
+    for name, result in results.items():
+        for method in METHODS:
+            path = (KIND_OF.get(method, "others"), method, reduction)
+            score = over_seeds(result, *path, "int8_score") or over_seeds(result, *path, "score")
+            if score:
+                numbers, size = (mean(over_seeds(result, *path, key)) for key in ("n_numbers", "nbytes"))
+                rows.append([name, method, f"{mean(score):.4f}", f"{numbers:,.0f}", f"{size:,.0f}"])
+    return table(["", f"method at {reduction}x", "score as deployed", "numbers", "bytes"], rows)
+
+
 def ablation_table(results: Results) -> str:
     """Test scores of the paper's counters, calibrated and refitted, by choice."""
     names = dict.fromkeys(
@@ -325,8 +341,10 @@ def tables_text(results: Results) -> str:
         ("Table 1: scores", main_table(results)),
         ("Table 1: memory and operations", cost_table(results)),
         ("Table 2: data and settings", settings_table(results)),
+        ("Figure 2: wins and losses", wins_table(results)),
         ("Figure 2: who wins at equal memory", winners_table(results)),
         ("Figure 2: all methods", curve_table(results)),
+        ("Bytes as deployed", deployed_table(results)),
         ("What each choice is worth", ablation_table(results)),
         ("Equal rows on one side", grouped_table(results)),
     ]
