@@ -97,6 +97,10 @@ def _refitted_sketches(case: PaperCase) -> Callable[[int], Iterator[KernelSketch
         sketch = paper_sketch(case, model, n_rows=n_rows, n_buckets=n_buckets, fold=fold)
         return sketch.refit(X, wanted, progress=False)
 
+    @cache
+    def mixed(best: KernelSketch) -> KernelSketch:
+        return best.refit(X, mixture, progress=False)
+
     def shapes() -> Iterator[tuple[int, int, int, str, int]]:
         most = QUICK_COUNTERS if case.job.is_quick else MOST_COUNTERS
         for p, n_buckets, fold in QUICK_SHAPES if case.job.is_quick else SHAPES:
@@ -113,7 +117,7 @@ def _refitted_sketches(case: PaperCase) -> Callable[[int], Iterator[KernelSketch
                 tried.append(refitted(p, n_concat, n_buckets, fold, n_rows))
         yield from tried
         if tried:
-            yield max(tried, key=case.valid_score).refit(X, mixture, progress=False)
+            yield mixed(max(tried, key=case.valid_score))
 
     return sketches
 
@@ -162,8 +166,8 @@ def others_job(case: PaperCase) -> dict[str, Any]:
     d = case.settings.sizes.n_features
     most = QUICK_FEATURES if case.job.is_quick else MOST_FEATURES
     found: dict[str, Any] = {
-        "Fourier features, seeded": _each(case, lambda n: fit_fourier(X, y, min(n, most + d + 1), **options)),
-        "Nyström": _each(case, lambda n: fit_nystroem(X, y, min(n, most * (d + 1)), **options)),
+        "Fourier features, seeded": _each(case, lambda n: fit_fourier(X, y, n, **options), most + d + 1),
+        "Nyström": _each(case, lambda n: fit_nystroem(X, y, n, **options), most * (d + 1)),
         "LightGBM": _each(case, lambda n: fit_boosted(X, y, 4 * n, **options)),
     }
     linear = _entry(case, fit_linear(X, y, **options))
@@ -176,16 +180,17 @@ def _options(case: PaperCase) -> dict[str, Any]:
     return {"task": case.task, "validation": case.valid, "random_state": case.job.seed, "progress": False}
 
 
-def _each(case: PaperCase, fit: Callable[[int], Compared]) -> dict[int, Any]:
-    return dict(_entries(case, fit))
+def _each(case: PaperCase, fit: Callable[[int], Compared], most: int | None = None) -> dict[int, Any]:
+    """What ``fit`` makes of each budget, in numbers and at most ``most``; budgets above it are fitted once."""
 
-
-def _entries(case: PaperCase, fit: Callable[[int], Compared]) -> Iterator[tuple[int, Any]]:
-    for reduction, n_numbers in budgets(case).items():
+    @cache
+    def entry(n_numbers: int) -> dict[str, Any]:
         try:
-            yield reduction, _entry(case, fit(n_numbers))
+            return _entry(case, fit(n_numbers))
         except InputError as error:  # nothing of this kind is so small
-            yield reduction, {"reason": str(error)}
+            return {"reason": str(error)}
+
+    return {reduction: entry(min(n, most or n)) for reduction, n in budgets(case).items()}
 
 
 def _entry(case: PaperCase, model: Compared) -> dict[str, Any]:
