@@ -10,6 +10,7 @@ import io
 import os
 import urllib.error
 import urllib.request
+import warnings
 from collections.abc import Sequence
 from http.client import HTTPException
 from pathlib import Path
@@ -107,9 +108,11 @@ def _fetch_openml(source: Source) -> bytes:
     """OpenML's rows in LIBSVM's format, so that they are kept and read like LIBSVM's."""
     datasets = require("sklearn.datasets", "train")
     try:
-        table = datasets.fetch_openml(
-            data_id=source.openml, as_frame=False, parser="liac-arff", cache=False, n_retries=0
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "Retrying...": our own line says what came of it
+            table = datasets.fetch_openml(
+                data_id=source.openml, as_frame=False, parser="liac-arff", cache=False, n_retries=1, delay=0.1
+            )
         X = np.array(table.data, np.float64)
         for column, name in enumerate(table.feature_names):
             if name in table.categories:

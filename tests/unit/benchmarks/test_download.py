@@ -4,6 +4,7 @@ import bz2
 import io
 import os
 import threading
+import urllib.error
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
@@ -291,6 +292,16 @@ class TestOpenML:
         self.table.data = error
         assert "one.npz not found" in error_of(load_or_download, SOURCES["one"])
         assert kept(cache) == []
+
+
+def test_openml_is_asked_in_words_it_takes(monkeypatch):
+    """The real ``fetch_openml`` checks its arguments before it connects: without a network that is all it can say."""
+
+    def unreachable(*arguments, **options):
+        raise urllib.error.URLError("no network here")
+
+    monkeypatch.setattr(sklearn.datasets._openml, "urlopen", unreachable)
+    assert "OpenML failed (<urlopen error no network here>)" in error_of(load_or_download, TestOpenML.ONE)
 
 
 def test_the_bar_moves_by_bytes(monkeypatch):
