@@ -96,3 +96,13 @@ def test_results_come_back_from_files(tmp_path: Path):
     assert list(again) == ["a9a", "skin"]  # in the paper's order
     assert results.over_seeds(again["skin"], "distilled", "distilled", 10, "score") == [0.5, 0.7]
     assert results.over_seeds(again["skin"], "distilled", "distilled", 50, "score") == []
+
+
+def test_a_subset_is_called_one_in_every_table():
+    """With the committed results: no line of any table has SUSY's or YearMSD's numbers without saying so."""
+    found = results.read_results(Path(__file__).parents[2] / "benchmarks/results/paper")
+    lines = [line for line in tables.tables_text(found).splitlines() if line.startswith("|")]
+    named = [line for line in lines if "susy" in line or "yearmsd" in line]
+    assert len(named) > 50
+    for line in named:
+        assert line.count("(subset)") == line.count("susy") + line.count("yearmsd")

@@ -8,7 +8,7 @@ import numpy as np
 from ...errors import require
 from .results import over_seeds
 from .settings import REDUCTIONS
-from .tables import METHODS, scores_of
+from .tables import METHODS, named, scores_of
 
 COLOURS = ("#b2182b", "#ef8a62", "#2166ac", "#67a9cf", "#1b7837", "#7fbc41", "#9970ab", "#b8860b", "#878787")
 
@@ -37,9 +37,7 @@ def draw_frontier(results: dict[str, dict[str, Any]], folder: Path) -> None:
         axis.minorticks_off()
         axis.tick_params(labelsize=8)
         better = "higher" if result["task"] == "classification" else "lower"
-        axis.set_title(
-            f"{name}{' (subset)' if result['note'] else ''}: {result['metric']}, {better} is better", fontsize=9
-        )
+        axis.set_title(f"{named(name, result)}: {result['metric']}, {better} is better", fontsize=9)
         _limit(axis, result)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, fontsize=8, ncols=5, loc="upper center", bbox_to_anchor=(0.5, 0.0), frameon=False)
@@ -66,7 +64,7 @@ def draw_convergence(results: dict[str, dict[str, Any]], folder: Path) -> None:
             axis.plot(x, [point[key] for point in points], style, label=label, lw=1.2, ms=4)
         axis.set_xscale("log")
         axis.set_yscale("log")
-        axis.set_title(f"{name}: error over the kernel's spread", fontsize=9)
+        axis.set_title(f"{named(name, result)}: error over the kernel's spread", fontsize=9)
         axis.set_xlabel("rows, L", fontsize=8)
     axes[0].legend(fontsize=7)
     _save(figure, folder, "convergence")

@@ -24,6 +24,7 @@ METHODS = (
     "linear",
 )
 PAPER_METHODS = ("pruned once", "pruned gradually", "distilled")  # those of its Figure 2
+PAPER_VARIANTS = ("Euclidean", "sign bits")  # readings of its hash
 KIND_OF = {
     "sketch, refitted": "sketch",
     "sketch, as in the paper": "sketch",
@@ -73,8 +74,8 @@ def verdict_table(results: Results) -> str:
     for name, result in results.items():
         printed, sign = PRINTED[name], 1.0 if result["task"] == "classification" else -1.0
         network = mean(over_seeds(result, "teacher", "score"))
-        plain = _chosen(result, ("Euclidean", "sign bits"), "sketch")
-        refitted = _chosen(result, ("Euclidean", "sign bits", "linear term"), "refitted")
+        plain = _chosen(result, PAPER_VARIANTS, "sketch")
+        refitted = _chosen(result, (*PAPER_VARIANTS, "linear term"), "refitted")
         scores = {stage: over_seeds(result, "stages", variant, stage, "score")
                   for stage, variant in (("sketch", plain), ("refitted", refitted))}  # fmt: skip
         is_reached = sign * (mean(scores["sketch"]) - printed.sketch) >= 0
@@ -99,9 +100,18 @@ def _chosen(result: dict[str, Any], variants: Iterable[str], stage: str) -> str:
     return max(variants, key=lambda variant: mean(over_seeds(result, "stages", variant, stage, "validation")))
 
 
+def named(name: str, result: dict[str, Any]) -> str:
+    """A dataset, with a mark where its numbers are those of a subset.
+
+    >>> named("a9a", {"note": ""}), named("susy", {"note": "40,924 of 5,000,000 rows"})
+    ('a9a', 'susy (subset)')
+    """
+    return f"{name} (subset)" if result["note"] else name
+
+
 def titled(name: str, result: dict[str, Any]) -> str:
-    """A dataset with its metric, and a mark where it is not the whole dataset."""
-    return f"{name}{' (subset)' if result['note'] else ''}, {result['metric']}"
+    """A dataset with its metric."""
+    return f"{named(name, result)}, {result['metric']}"
 
 
 def readme_table(results: Results) -> str:
@@ -111,8 +121,8 @@ def readme_table(results: Results) -> str:
     rows = []
     for name, result in results.items():
         printed, digits = PRINTED[name], 4 if result["task"] == "classification" else 3
-        plain = _chosen(result, ("Euclidean", "sign bits"), "sketch")
-        refitted = _chosen(result, ("Euclidean", "sign bits", "linear term"), "refitted")
+        plain = _chosen(result, PAPER_VARIANTS, "sketch")
+        refitted = _chosen(result, (*PAPER_VARIANTS, "linear term"), "refitted")
         stages = [spread(over_seeds(result, "stages", *path), digits)
                   for path in ((plain, "sketch", "score"), (refitted, "refitted", "score"))]  # fmt: skip
         network = over_seeds(result, "teacher", "n_numbers")[0]
@@ -172,7 +182,7 @@ def cost_table(results: Results) -> str:
         printed = PRINTED[name]
         rows.append(
             [
-                name,
+                named(name, result),
                 *(f"{network:,.0f}", f"{numbers:,.0f}", f"{network / numbers:.0f}x ({printed.memory_reduction:g}x)"),
                 *(f"{flops:,.0f}", f"{ours:,.0f}", f"{flops / ours:.1f}x ({printed.flops_reduction:g}x)"),
                 *(f"{4 * network:,.0f}", f"{network:,.0f}", *(f"{size:,.0f}" for size in files)),
@@ -189,7 +199,7 @@ def settings_table(results: Results) -> str:
         shape = "/".join(map(str, sizes.hidden))
         rows.append(
             [
-                name,
+                named(name, result),
                 result["task"],
                 f"{sizes.n_features}",
                 shape,
@@ -226,7 +236,7 @@ def _winners(
             if ours in scores and len(scores) > 1:
                 best = max(scores.keys() - {ours}, key=lambda method: (sign * mean(scores[method]), method))
                 leads = [sign * (a - b) for a, b in zip(scores[ours], scores[best], strict=True)]
-                yield _Line(name, reduction, mean(scores[ours]), best, mean(scores[best]), leads)
+                yield _Line(named(name, result), reduction, mean(scores[ours]), best, mean(scores[best]), leads)
 
 
 def winners_table(results: Results, reductions: Iterable[int] = TABLE_REDUCTIONS) -> str:
@@ -273,10 +283,13 @@ def curve_table(results: Results) -> str:
     for name, result in results.items():
         for method in METHODS:
             cells = [mean_score(result, method, reduction) for reduction in REDUCTIONS]
-            rows.append([name, method, *("–" if cell is None else f"{cell:.4f}" for cell in cells)])
+            rows.append([named(name, result), method, *("–" if cell is None else f"{cell:.4f}" for cell in cells)])
         int8 = over_seeds(result, "others", "int8 network", "score")
         if int8:
-            rows.append([name, "int8 network (4x)", f"{mean(int8):.4f}", *[""] * (len(REDUCTIONS) - 1)])
+            size = mean(over_seeds(result, "others", "int8 network", "nbytes"))
+            fewer = 4 * over_seeds(result, "teacher", "n_numbers")[0] / size
+            title = f"int8 network ({fewer:.1f}x fewer bytes than in float32)"
+            rows.append([named(name, result), title, f"{mean(int8):.4f}", *[""] * (len(REDUCTIONS) - 1)])
     return table(["", "method", *(f"{reduction}x" for reduction in REDUCTIONS)], rows)
 
 
@@ -289,7 +302,7 @@ def deployed_table(results: Results, reduction: int = 100) -> str:
             score = over_seeds(result, *path, "int8_score") or over_seeds(result, *path, "score")
             if score:
                 numbers, size = (mean(over_seeds(result, *path, key)) for key in ("n_numbers", "nbytes"))
-                rows.append([name, method, f"{mean(score):.4f}", f"{numbers:,.0f}", f"{size:,.0f}"])
+                rows.append([named(name, result), method, f"{mean(score):.4f}", f"{numbers:,.0f}", f"{size:,.0f}"])
     return table(["", f"method at {reduction}x", "score as deployed", "numbers", "bytes"], rows)
 
 
@@ -305,13 +318,14 @@ def ablation_table(results: Results) -> str:
             scores = (over_seeds(result, "ablation", name, stage) for stage in ("score", "calibrated", "refitted"))
             cells.append(" / ".join(f"{mean(score):.3f}" if score else "–" for score in scores))
         rows.append([name, *cells])
-    return table(["plain / calibrated / refitted", *results], rows)
+    titles = [named(name, result) for name, result in results.items()]
+    return table(["plain / calibrated / refitted", *titles], rows)
 
 
 def grouped_table(results: Results) -> str:
     """Scores with equal rows on both sides of the split, and with all of them on one side."""
     stages: dict[str, tuple[str, ...]] = {"NN": ("teacher",)}
-    for variant in ("Euclidean", "sign bits"):
+    for variant in PAPER_VARIANTS:
         stages |= {f"{stage}, {variant}": (variant, stage) for stage in ("kernel", "sketch", "refitted")}
     rows = []
     for name, result in results.items():
@@ -319,7 +333,7 @@ def grouped_table(results: Results) -> str:
             for stage, path in stages.items():
                 random = over_seeds(result, "teacher" if stage == "NN" else "stages", *path[stage == "NN" :], "score")
                 grouped = over_seeds(result, "grouped", *path, "score")
-                rows.append([name, stage, spread(random), spread(grouped)])
+                rows.append([named(name, result), stage, spread(random), spread(grouped)])
     return table(["", "stage", "random split", "equal rows on one side"], rows)
 
 
