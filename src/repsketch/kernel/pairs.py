@@ -83,53 +83,70 @@ class AsHashed:
         return _AsHashed.apply(u, v, self._pool)
 
 
-class _L2OfSquares(torch.autograd.Function):
-    """k(c) of squared distances c**2 (in units of r**2), value and slope in one pass.
-
-    With u = 1 / c: dk/dc = -sqrt(2 / pi) (1 - exp(-u**2 / 2)), so dk/d(c**2) = that * u / 2.
-    """
+class _Closed(torch.autograd.Function):
+    """The K-th power of a kernel given as a function of one number a pair; value and slope in one pass."""
 
     @staticmethod
-    def forward(ctx, squared: Tensor) -> Tensor:
-        u = squared.clamp_min(1e-12).rsqrt_()
-        drop = torch.expm1(torch.mul(u, u).mul_(-0.5)).mul_(sqrt(2.0 / pi))
-        kernel = torch.erf(u * sqrt(0.5)).add_(drop / u)
-        ctx.save_for_backward(drop.mul_(u).mul_(0.5))
+    def forward(ctx, argument: Tensor, evaluate: Callable[[Tensor], tuple[Tensor, Tensor]], n_concat: int) -> Tensor:
+        kernel, slope = evaluate(argument)
+        if n_concat > 1:
+            power = kernel ** (n_concat - 1)
+            kernel = kernel * power
+            slope = slope.mul_(power).mul_(n_concat)
+        ctx.save_for_backward(slope)
         return kernel
 
     @staticmethod
-    def backward(ctx, *grads: Tensor) -> Tensor:
+    def backward(ctx, *grads: Tensor) -> tuple[Tensor, None, None]:
         (slope,) = ctx.saved_tensors
-        return grads[0] * slope
+        return grads[0] * slope, None, None
 
 
-def l2_closed_form(z: Tensor, points: Tensor, bandwidth: Tensor) -> Tensor:
-    """L2 kernel with Gaussian directions for all pairs, (n, m)."""
+def _l2_of_squares(squared: Tensor) -> tuple[Tensor, Tensor]:
+    """k(c) and its slope of squared distances c**2 in units of r**2.
+
+    With u = 1 / c: dk/dc = -sqrt(2 / pi) (1 - exp(-u**2 / 2)), so dk/d(c**2) = that * u / 2.
+    """
+    u = squared.clamp_min(1e-12).rsqrt_()
+    drop = torch.expm1(torch.mul(u, u).mul_(-0.5)).mul_(sqrt(2.0 / pi))
+    kernel = torch.erf(u * sqrt(0.5)).add_(drop / u)
+    return kernel, drop.mul_(u).mul_(0.5)
+
+
+def _angular_of_cosines(cosine: Tensor) -> tuple[Tensor, Tensor]:
+    """1 - angle / pi and its slope of cosines."""
+    cosine = cosine.clamp(-1 + 1e-6, 1 - 1e-6)
+    slope = torch.mul(cosine, cosine).neg_().add_(1.0).rsqrt_().mul_(1.0 / pi)
+    return torch.arccos(cosine).mul_(-1.0 / pi).add_(1.0), slope
+
+
+def l2_closed_form(z: Tensor, points: Tensor, bandwidth: Tensor, n_concat: int = 1) -> Tensor:
+    """K-th power of the L2 kernel with Gaussian directions for all pairs, (n, m)."""
     z, points = z / bandwidth, points / bandwidth
     squared = torch.addmm(z.square().sum(1, keepdim=True) + points.square().sum(1), z, points.T, alpha=-2.0)
-    return _L2OfSquares.apply(squared)
+    return _Closed.apply(squared, _l2_of_squares, n_concat)
 
 
-def l1_closed_form(z: Tensor, points: Tensor, bandwidth: Tensor) -> Tensor:
-    """Laplacian kernel exp(-|z - x|_1 / r) for all pairs, (n, m)."""
-    return torch.exp(-torch.cdist(z, points, p=1.0) / bandwidth)
+def l1_closed_form(z: Tensor, points: Tensor, bandwidth: Tensor, n_concat: int = 1) -> Tensor:
+    """K-th power of the Laplacian kernel exp(-|z - x|_1 / r) for all pairs, (n, m)."""
+    return torch.exp(torch.cdist(z, points, p=1.0) * (-n_concat / bandwidth))
 
 
-def angular_closed_form(z: Tensor, points: Tensor, bandwidth: Tensor) -> Tensor:
-    """1 - angle / pi for all pairs, (n, m); the angle has no scale, so ``bandwidth`` is not used."""
+def angular_closed_form(z: Tensor, points: Tensor, bandwidth: Tensor, n_concat: int = 1) -> Tensor:
+    """K-th power of 1 - angle / pi for all pairs, (n, m); the angle has no scale: ``bandwidth`` is not used."""
     cosine = torch.nn.functional.normalize(z) @ torch.nn.functional.normalize(points).T
-    return 1.0 - torch.arccos(cosine.clamp(-1 + 1e-6, 1 - 1e-6)) / pi
+    return _Closed.apply(cosine, _angular_of_cosines, n_concat)
 
 
-def jaccard(z: Tensor, points: Tensor, bandwidth: Tensor) -> Tensor:
-    """Jaccard similarity of the non-zero coordinates for all pairs, (n, m); no gradient."""
+def jaccard(z: Tensor, points: Tensor, bandwidth: Tensor, n_concat: int = 1) -> Tensor:
+    """K-th power of the Jaccard similarity of the non-zero coordinates for all pairs, (n, m); no gradient."""
     a, b = (z != 0).float(), (points != 0).float()
     shared = a @ b.T
     union = a.sum(1, keepdim=True) + b.sum(1) - shared
-    return torch.where(union == 0, 1.0, shared / union.clamp_min(1.0))
+    return torch.where(union == 0, 1.0, shared / union.clamp_min(1.0)) ** n_concat
 
 
-CLOSED_FORMS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+CLOSED_FORMS: dict[str, Callable[[Tensor, Tensor, Tensor, int], Tensor]] = {
     "l2": l2_closed_form,
     "l1": l1_closed_form,
     "angular": angular_closed_form,

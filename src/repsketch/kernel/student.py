@@ -153,7 +153,7 @@ def _pair_kernel(
 ) -> PairKernel:
     if kernel == "closed_form":
         closed_form = CLOSED_FORMS[family.name]
-        return lambda z, points, bandwidth: closed_form(z, points, bandwidth) ** n_concat
+        return lambda z, points, bandwidth: closed_form(z, points, bandwidth, n_concat)
     functions = family.sample(n_components, n_directions, n_concat, seed)
     unit = family.unit_scale * getattr(family, "bandwidth", 1.0)
     return AsHashed(functions.parameters["directions"], unit)

@@ -83,11 +83,12 @@ def away_from_kinks(p=3):
 
 
 class TestGradients:
+    @pytest.mark.parametrize("n_concat", [1, 2, 3])
     @pytest.mark.parametrize("name", ["l2", "l1", "angular"])
-    def test_closed_forms_against_finite_differences(self, name):
+    def test_closed_forms_against_finite_differences(self, name, n_concat):
         z, points = sides(p=3, n_queries=6, n_points=4)
         arguments = tensors(z, points, BANDWIDTH, grad=True, dtype=torch.float64)
-        assert torch.autograd.gradcheck(CLOSED_FORMS[name], arguments, eps=1e-6, atol=1e-6)
+        assert torch.autograd.gradcheck(CLOSED_FORMS[name], (*arguments, n_concat), eps=1e-6, atol=1e-6)
 
     @pytest.mark.parametrize("n_concat", [1, 2, 3])
     def test_as_hashed_against_plain_torch(self, n_concat):

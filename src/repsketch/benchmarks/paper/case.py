@@ -105,6 +105,12 @@ class PaperCase:
         y = self.train[1].astype(np.float32)
         return y if self.task == "regression" else y - np.float32(0.5)
 
+    @cached_property
+    def mixture(self) -> np.ndarray:
+        """Half teacher, half labels for the rows of ``some``, float32 (n, 1): what counters are refitted to as well."""
+        n = len(self.some[0])
+        return 0.5 * (self.labels.values[:n] + self.targets[:n, None])
+
     def outputs(self, network: nn.Module, X: np.ndarray) -> np.ndarray:
         """Outputs (n,) of a network."""
         with torch.inference_mode():

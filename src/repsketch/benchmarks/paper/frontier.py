@@ -84,7 +84,6 @@ def _refitted_sketches(case: PaperCase) -> Callable[[int], Iterator[KernelSketch
     sizes = case.settings.sizes
     X, _ = case.some
     wanted = case.labels.values[: len(X)]
-    mixture = 0.5 * (wanted + case.targets[: len(X), None])
 
     @cache
     def kernel(p: int, n_concat: int) -> KernelModel:
@@ -99,7 +98,7 @@ def _refitted_sketches(case: PaperCase) -> Callable[[int], Iterator[KernelSketch
 
     @cache
     def mixed(best: KernelSketch) -> KernelSketch:
-        return best.refit(X, mixture, progress=False)
+        return best.refit(X, case.mixture, progress=False)
 
     def shapes() -> Iterator[tuple[int, int, int, str, int]]:
         most = QUICK_COUNTERS if case.job.is_quick else MOST_COUNTERS

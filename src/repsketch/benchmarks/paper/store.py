@@ -11,7 +11,7 @@ from ...files import write_atomically
 from .settings import SETTINGS
 
 #: Raised by hand when the code of a job comes to compute something else: old results are then not taken for new ones.
-REVISION = 3
+REVISION = 4
 
 
 @dataclass(frozen=True, order=True)
