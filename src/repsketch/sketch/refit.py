@@ -85,14 +85,22 @@ def refit(
         width = sketch.n_rows * sketch.n_buckets
         if width <= len(kept):  # what was counted for the choice is most of what all rows need
             counted = _gram_of_buckets(cells[kept], width, progress)
-        trials = _ridge(cells[kept], wanted[kept], strengths, sketch, counted, progress)
-        errors = [((_read(cells[held], trial) - wanted[held]) ** 2).mean() for trial in trials]
-        strength = strengths[int(np.argmin(errors))]
+        strength, least, n_worse = strengths[0], np.inf, 0
+        ordered = sorted(strengths, reverse=True)
+        for tried, trial in zip(
+            ordered, _ridge(cells[kept], wanted[kept], ordered, sketch, counted, progress), strict=False
+        ):
+            error = ((_read(cells[held], trial) - wanted[held]) ** 2).mean()
+            n_worse += 1
+            if error < least:
+                strength, least, n_worse = tried, error, 0
+            if n_worse == 2:
+                break  # weaker ones only fit the noise more closely
     elif len(strengths) > 1:
         strength = sorted(strengths)[len(strengths) // 2]  # too few rows to choose on: the middle one
     if counted is not None:
         counted += _gram_of_buckets(cells[held], len(counted), progress)
-    (counters,) = _ridge(cells, wanted, [strength], sketch, counted, progress)
+    counters = next(_ridge(cells, wanted, [strength], sketch, counted, progress))
     shaped = counters.reshape(sketch.n_rows, sketch.n_buckets, -1).astype(np.float32)
     return replace(
         sketch,
@@ -143,8 +151,8 @@ def _ridge(
     sketch: "KernelSketch",
     counted: np.ndarray | None,
     progress: bool,
-) -> list[np.ndarray]:
-    """Counters (L * R, C) for each strength: argmin sum (mean of read counters - wanted)**2 + penalty.
+) -> Iterator[np.ndarray]:
+    """Counters (L * R, C) for each strength in turn: argmin sum (mean of read counters - wanted)**2 + penalty.
 
     Solved for the counters' part c / L around the mean of ``wanted``, which the counters absorb. The
     smaller of the two equivalent systems is solved: (H'H + s) in the buckets or (HH' + s) in the rows.
@@ -166,7 +174,6 @@ def _ridge(
         gram = (_gram_of_buckets if in_buckets else _gram_of_rows)(cells, width, progress)
     diagonal = np.diag_indices_from(gram)
     base = gram[diagonal].copy()
-    solutions = []
     for strength in strengths:
         gram[diagonal] = base + strength * n
         factor = linalg.cho_factor(gram, lower=True)
@@ -177,8 +184,7 @@ def _ridge(
             part = np.zeros_like(moment)
             for column in cells.T:
                 np.add.at(part, column, dual)
-        solutions.append(part * n_rows + middle)
-    return solutions
+        yield part * n_rows + middle
 
 
 def _gram_of_buckets(cells: np.ndarray, width: int, progress: bool) -> np.ndarray:
