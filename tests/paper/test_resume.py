@@ -18,7 +18,14 @@ def start(folder):
     command = [sys.executable, "-c", "from repsketch.cli import main; main()"]
     command += ["paper", "abalone", "--quick", "--no-budget-curve"]
     command += ["--cache", str(folder / "cache"), "-o", str(folder / "out")]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_listen_to_ctrl_c
+    )
+
+
+def _listen_to_ctrl_c():
+    """What a shell starts in the background ignores Ctrl-C, and so does all that is started from there."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def kept(folder):
