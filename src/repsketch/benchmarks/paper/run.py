@@ -5,8 +5,9 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,8 @@ def run_jobs(jobs: list[Job], store: Store, cache: Path, *, n_workers: int = 2, 
             while waiting or running:
                 for job in _ready(waiting, done)[: n_workers - len(running)]:
                     waiting.remove(job)
-                    running[executor.submit(run_job, job, cache)] = job
+                    with _ctrl_c_waits():
+                        running[executor.submit(run_job, job, cache)] = job
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     job = running.pop(future)
                     store.keep(job, _result(future, job))
@@ -73,6 +75,19 @@ def run_jobs(jobs: list[Job], store: Store, cache: Path, *, n_workers: int = 2, 
         executor.shutdown(wait=False, cancel_futures=True)
         for name, before in threads.items():
             os.environ.pop(name) if before is None else os.environ.update({name: before})
+
+
+@contextmanager
+def _ctrl_c_waits() -> Iterator[None]:
+    """Ctrl-C is heard a moment later: a worker that is left half started ends with a traceback."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def run_job(job: Job, cache: Path) -> dict[str, Any]:
