@@ -36,10 +36,11 @@ uint32_t rsk_digest_find(const rsk_model *model, const rsk_part *part, const uin
 rsk_status rsk_bounds_check_model(const rsk_model *model, bool has_numeric);
 rsk_status rsk_bounds_check_part(const rsk_model *model, const rsk_part *part, bool has_numeric);
 
-/* rsk_text.c: a table of n >= 1 strings, with the statuses of the section it lies in; section CLASSES with n >= 1
- * labels; section METADATA. */
+/* rsk_text.c: a table of n >= 1 strings, with the statuses of the section it lies in; section CATEGORIES; section
+ * CLASSES with n >= 1 labels; section METADATA. */
 rsk_status rsk_table_check(const uint8_t *bytes, uint32_t nbytes, uint32_t n, rsk_status too_short,
                            rsk_status duplicate);
+rsk_status rsk_categories_check(const uint8_t *bytes, uint32_t nbytes, const uint8_t *kinds, uint32_t n_columns);
 rsk_status rsk_classes_check(const uint8_t *bytes, uint32_t nbytes, uint32_t n);
 rsk_status rsk_metadata_check(const uint8_t *bytes, uint32_t nbytes);
 

@@ -33,7 +33,7 @@ enum { LARGEST_FINITE = 0x7F7FFFFF, TWO_TO_40 = 0x53800000 }; /* bits of float32
 enum { MODEL = 1, COLUMNS, KINDS, CENTERS, SCALES, PROJECTION, SHIFT, MULTIPLIERS, PROJECTION_SCALES };
 enum { LINEAR = 10, LINEAR_GAIN, OFFSET };
 enum { PART = 16, INDICES, CODE_COLUMNS, THRESHOLDS, COUNTERS, DECODE, GAIN, PART_STRIDE = 8 };
-enum { CLASSES = 64, NAMES, SUMS, METADATA, FIRST_OPTIONAL = CLASSES };
+enum { CLASSES = 64, NAMES, SUMS, METADATA, CATEGORIES, FIRST_OPTIONAL = CLASSES };
 
 typedef struct {
     const uint8_t *file;
@@ -68,7 +68,7 @@ static uint32_t crc_of(const uint8_t *entry) { return rsk_u32(entry + 16); }
 
 static bool is_known(uint32_t type) {
     if (type >= PART && type < PART + PART_STRIDE * RSK_MAX_PARTS) return type % PART_STRIDE <= GAIN - PART;
-    return (type >= MODEL && type <= OFFSET) || (type >= CLASSES && type <= METADATA);
+    return (type >= MODEL && type <= OFFSET) || (type >= CLASSES && type <= CATEGORIES);
 }
 
 static bool are_zero(const uint8_t *bytes, uint64_t n) {
@@ -626,12 +626,15 @@ static rsk_status check_optional(const reader *r, rsk_model *m) {
     m->names = find_optional(r, NAMES, &m->names_nbytes);
     m->sums = find_optional(r, SUMS, &m->sums_nbytes);
     m->metadata = find_optional(r, METADATA, &m->metadata_nbytes);
+    m->categories = find_optional(r, CATEGORIES, &m->categories_nbytes);
     RSK_REFUSE_IF((m->classes != NULL) != (m->n_classes > 0), CLASS_COUNT);
     if (m->classes != NULL) RSK_TRY(rsk_classes_check(m->classes, m->classes_nbytes, m->n_classes));
     if (m->names != NULL)
         RSK_TRY(rsk_table_check(m->names, m->names_nbytes, m->n_features, RSK_NAME_COUNT, RSK_NAME_DUPLICATE));
     if (m->sums != NULL) RSK_TRY(check_sums(m));
     if (m->metadata != NULL) RSK_TRY(rsk_metadata_check(m->metadata, m->metadata_nbytes));
+    if (m->categories != NULL)
+        RSK_TRY(rsk_categories_check(m->categories, m->categories_nbytes, m->kinds, m->kinds == NULL ? 0 : m->n_columns));
     return RSK_OK;
 }
 

@@ -90,6 +90,29 @@ rsk_status rsk_table_check(const uint8_t *bytes, uint32_t nbytes, uint32_t n, rs
     return RSK_OK;
 }
 
+rsk_status rsk_categories_check(const uint8_t *bytes, uint32_t nbytes, const uint8_t *kinds, uint32_t n_columns) {
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < n_columns; i++) n += rsk_u16(kinds + 2 * (size_t)i) > 1 ? rsk_u16(kinds + 2 * (size_t)i) : 0;
+    if (n == 0 || nbytes < 4 * n) return RSK_NAME_COUNT;
+    const table labels = {NULL, bytes, bytes + 4 * n};
+    for (uint32_t i = 1; i < n; i++)
+        if (rsk_u32(labels.ends + 4 * (size_t)i) < string_start(&labels, i)) return RSK_SIZE_MISMATCH;
+    if (rsk_u32(labels.ends + 4 * (size_t)(n - 1)) != nbytes - 4 * n) return RSK_SIZE_MISMATCH;
+    for (uint32_t i = 0; i < n; i++)
+        RSK_TRY(check_string(labels.text + string_start(&labels, i), string_length(&labels, i)));
+    uint32_t label = 0;
+    for (uint32_t i = 0; i < n_columns; i++) {
+        const uint32_t kind = rsk_u16(kinds + 2 * (size_t)i);
+        if (kind < 2) continue;
+        for (uint32_t j = 1; j < kind; j++) {
+            const int rise = compare_strings(&labels, label + j, label + j - 1);
+            if (rise <= 0) return rise == 0 ? RSK_NAME_DUPLICATE : RSK_INDEX_ORDER;
+        }
+        label += kind;
+    }
+    return RSK_OK;
+}
+
 /* ---- class labels ---- */
 
 enum { LABEL_INT64 = 0, LABEL_FLOAT64, LABEL_BOOL, LABEL_TEXT };

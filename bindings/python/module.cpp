@@ -14,6 +14,7 @@
 #include "rsk_hash.h"
 #include "rsk_kernel.h"
 #include "rsk_plan.h"
+#include "rsk_train.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -307,4 +308,18 @@ NB_MODULE(_native, m) {
             rsk_kernel_backward(&shape, u.data(), v.data(), grad_kernel.data(), grad_u.data(), grad_v.data());
         },
         "u"_a, "v"_a, "grad_kernel"_a, "grad_u"_a, "grad_v"_a);
+
+    m.def(
+        "train_histogram",
+        [](Array<const uint8_t, 2> bins, Array<const uint8_t, 1> buckets, Matrix numbers, Array<double, 4> sums) {
+            const rsk_train_shape shape = {uint32_t(bins.shape(0)), uint32_t(bins.shape(1)), uint32_t(sums.shape(1)),
+                                           uint32_t(sums.shape(2)), uint32_t(sums.shape(3))};
+            if (buckets.shape(0) != shape.n_rows || numbers.shape(0) != shape.n_rows)
+                throw nb::value_error("bins, buckets and numbers differ in rows");
+            if (sums.shape(0) != shape.n_columns || numbers.shape(1) != shape.n_numbers)
+                throw nb::value_error("sums must be (columns, buckets, bins, numbers)");
+            nb::gil_scoped_release release;
+            rsk_train_histogram(&shape, bins.data(), buckets.data(), numbers.data(), sums.data());
+        },
+        "bins"_a, "buckets"_a, "numbers"_a, "sums"_a);
 }

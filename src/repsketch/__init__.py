@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from . import lsh, runtime, theory  # noqa: F401 - runtime: or the first prediction would pay for its import
+from .compress import compress
 from .errors import RepSketchError
 from .io import load
 from .kernel import KernelModel
@@ -21,6 +22,7 @@ __all__ = [
     "SketchClassifier",
     "SketchRegressor",
     "build_sketch",
+    "compress",
     "distill",
     "load",
     "lsh",

@@ -95,6 +95,10 @@ def _():
     names = sections_of(WHOLE)[Section.NAMES]
     files["ends of the names fall"] = with_bytes(WHOLE, Section.NAMES, 4 * 12, "I", 10**6)
     files["bytes after the last name"] = with_sections(WHOLE, {Section.NAMES: names + b"x"})
+    for name, ends in {"fall": [2, 1, 3], "end too late": [1, 2, 4], "end too early": [1, 2, 2]}.items():
+        content = np.array(ends, "<u4").tobytes() + b"abc"
+        changes = {Section.CATEGORIES: content, Section.METADATA: None}
+        files[f"ends of categories {name}"] = with_sections(WHOLE, changes)
     return all_bad(Status.SIZE_MISMATCH, files)
 
 

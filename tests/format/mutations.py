@@ -29,7 +29,7 @@ from repsketch import lsh
 from repsketch.io import FormatError, form_to_bytes, to_bytes
 from repsketch.io.framing import is_known
 from repsketch.io.records import Section
-from repsketch.io.tables import encode_classes, encode_strings
+from repsketch.io.tables import encode_categories, encode_classes, encode_strings
 
 Rng = np.random.Generator
 
@@ -133,6 +133,8 @@ def bases() -> list[bytes]:
         data = to_bytes(kernel_sketch(family, seed=i), METADATA)
         labels = {Section.CLASSES: encode_classes(classes[i]), Section.NAMES: encode_strings(["b", "a", "é", ""])}
         files.append(with_sections(data, labels))
+    categories = {Section.CATEGORIES: encode_categories([["", "a", "é"]]), Section.METADATA: None}
+    files += [with_sections(whole_file(), categories)] * 4
     return files
 
 
@@ -230,7 +232,7 @@ def _add(data: bytes, rng: Rng, others: list[bytes]) -> bytes:
     if len(sections_of(data)) >= 32:
         return _remove(data, rng, others)
     if rng.integers(4) == 0:
-        kind = int(rng.choice([0, 13, 15, 23, 31, 47, 48, 63, 68, 100, 2**31, 2**32 - 1]))
+        kind = int(rng.choice([0, 13, 15, 23, 31, 47, 48, 63, 69, 100, 2**31, 2**32 - 1]))
         assert not is_known(kind)
         return with_sections(data, {kind: rng.bytes(int(rng.integers(1, 20)))})
     other = sections_of(others[int(rng.integers(len(others)))])
@@ -286,8 +288,8 @@ def _change_values_of_metadata(data: bytes, rng: Rng, others: list[bytes]) -> by
 
 
 def _change_table(data: bytes, rng: Rng, others: list[bytes]) -> bytes:
-    """A label or name, its end or its place in the order."""
-    kind = _kind(data, rng, [Section.CLASSES, Section.NAMES])
+    """A label, name or category, its end or its place in the order."""
+    kind = _kind(data, rng, [Section.CLASSES, Section.NAMES, Section.CATEGORIES])
     if kind == Section.MODEL:
         return _change_content(data, rng, others)
     content = sections_of(data)[kind]

@@ -190,6 +190,31 @@ def _with_outputs(n: int) -> Form:
     return replace(form, parts=(part,), offset=RNG.normal(size=n).astype(np.float32))
 
 
+def test_categories(tmp_path):
+    path = tmp_path / "sketch.rsk"
+    form = replace(whole_form(), categories=(("", "oak", "wych elm é"),))
+    CompiledSketch(form).save(path)
+    loaded = repsketch.load(path)
+    assert loaded.form.categories == form.categories
+    assert describe(path)["categories"] == [["", "oak", "wych elm é"]]
+    assert loaded.nbytes == CompiledSketch(whole_form()).nbytes  # a device is given indices
+    assert to_bytes(loaded) == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ((("a", "b"),), "one label for each"),
+        ((), "one label for each"),
+        ((("b", "a", "c"),), "must rise"),
+        ((("a", "a", "c"),), "must rise"),
+    ],
+)
+def test_categories_that_do_not_fit(labels, message):
+    with pytest.raises(InputError, match=message):
+        replace(whole_form(), categories=labels)
+
+
 def test_names_and_metadata(tmp_path):
     path = tmp_path / "sketch.rsk"
     sketch = CompiledSketch(whole_form())

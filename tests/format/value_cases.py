@@ -102,6 +102,8 @@ def _():
     numbers = sections_of(KERNEL)[Section.CLASSES]
     swapped = numbers[:8] + numbers[12:16] + numbers[8:12] + numbers[16:]
     files["numbers as labels"] = with_sections(KERNEL, {Section.CLASSES: swapped})
+    files["categories"] = _categories([b"a", b"c", b"b"])
+    files["categories, the longer first"] = _categories([b"a", b"ab", b""])
     return all_bad(Status.INDEX_ORDER, files)
 
 
@@ -127,6 +129,11 @@ def _text(labels: list[bytes], order: list[int]) -> bytes:
 
 def _labels(labels: list[bytes], order: list[int]) -> bytes:
     return with_sections(WHOLE, {Section.CLASSES: np.array([3, 0], "<u4").tobytes() + _text(labels, order)})
+
+
+def _categories(labels: list[bytes], data: bytes = WHOLE) -> bytes:
+    """A file with these labels of categories, in place of its metadata; the whole one has a column of three."""
+    return with_sections(data, {Section.CATEGORIES: _text(labels, []), Section.METADATA: None})
 
 
 @case("46 duplicate class")
@@ -164,6 +171,7 @@ def _():
         names = [b"%02d" % i for i in range(N_FEATURES - 1)]
         content = _text([*names, text], list(range(N_FEATURES)))
         files[f"name, {name}"] = with_sections(WHOLE, {Section.NAMES: content})
+        files[f"category, {name}"] = _categories([b"a", text, b"b"])
     files["a character cut in two"] = _labels([b"a\xc3", b"\xa9", b"b"], [0, 2, 1])
     return all_bad(Status.TEXT, files)
 
@@ -173,6 +181,9 @@ def _():
     names = sections_of(WHOLE)[Section.NAMES]
     files = {f"{n} bytes": with_sections(WHOLE, {Section.NAMES: names[:n]}) for n in (1, 95)}
     files["one name"] = with_sections(WHOLE, {Section.NAMES: encode_strings(["only"])})
+    files["ends of two categories of three"] = _categories([b"", b""])
+    files["categories of no column"] = _categories([b"a", b"b"], FLOAT)
+    files["categories where all columns are alike"] = _categories([b"a", b"b"], KERNEL)
     return all_bad(Status.NAME_COUNT, files)
 
 
@@ -182,6 +193,8 @@ def _():
     twice = _text([*names, b"05"], [0, 1, 2, 3, 4, 5, 11, 6, 7, 8, 9, 10])
     files = {"text": with_sections(WHOLE, {Section.NAMES: twice})}
     files["one entry of the order twice"] = with_bytes(WHOLE, Section.NAMES, 4, "I", 0)
+    files["a category"] = _categories([b"a", b"b", b"b"])
+    files["a category without letters"] = _categories([b"", b"", b"b"])
     return all_bad(Status.NAME_DUPLICATE, files)
 
 

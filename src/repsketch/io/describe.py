@@ -51,6 +51,7 @@ def describe_sketch(sketch: Sketch) -> dict[str, Any]:
         "n_values": inputs.n_values,
         "accepts_missing": inputs.accepts_missing,
         "feature_names": None if form.feature_names is None else list(form.feature_names),
+        "categories": None if form.categories is None else [list(labels) for labels in form.categories],
         "n_outputs": form.n_outputs,
         "projection": None if projection is None else f"{projection.kind}, {projection.n_components} components",
         "linear": None if form.linear is None else str(form.linear.dtype),

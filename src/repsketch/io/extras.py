@@ -7,11 +7,12 @@ import numpy as np
 
 from ..lsh.fold import fold_collision_rate
 from ..sketch.counters import Counters
+from ..sketch.inputs import Inputs
 from .part_reader import PartReader
 from .records import FIRST_POOL, Section
 from .sections import CHUNK, Sections, refuse_if
 from .status import Status
-from .tables import decode_classes, decode_strings
+from .tables import decode_categories, decode_classes, decode_strings
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,13 @@ def read_labels(sections: Sections, model: SimpleNamespace) -> tuple[np.ndarray 
         return classes, None
     data = sections.contents[Section.NAMES]
     return classes, tuple(decode_strings(data, model.n_features, Status.NAME_COUNT, Status.NAME_DUPLICATE))
+
+
+def read_categories(sections: Sections, inputs: Inputs) -> tuple[tuple[str, ...], ...] | None:
+    """The labels of the categories of every categorical column used, or None."""
+    if Section.CATEGORIES not in sections.contents:
+        return None
+    return decode_categories(sections.contents[Section.CATEGORIES], inputs.category_counts)
 
 
 def read_sums(sections: Sections, model: SimpleNamespace, parts: list[PartReader], offset: np.ndarray) -> Sums | None:

@@ -16,7 +16,7 @@ from ..lsh import RowHashes
 from ..sketch import CompiledSketch, Form, KernelSketch, Sketch
 from ..sketch.part import Part
 from . import records
-from .extras import Sums, read_labels, read_sums
+from .extras import Sums, read_categories, read_labels, read_sums
 from .framing import FILE_CAP, FIRST_OPTIONAL, is_known, sections_of, unpack
 from .metadata import check_metadata
 from .model_reader import ModelReader
@@ -96,10 +96,11 @@ def _read(sections: Sections, data: bytes) -> Sketch:
         check_metadata(sections.contents[Section.METADATA])
     try:
         inputs, projection = reader.make_inputs(), reader.make_projection()
+        categories = read_categories(sections, inputs)
         made = tuple(part.make(inputs) for part in parts)
         task = records.TASKS[model.task]
         linear, gain = reader.linear, reader.linear_gain
-        form = Form(inputs, projection, made, reader.offset, linear, gain, task, classes, names, data)
+        form = Form(inputs, projection, made, reader.offset, linear, gain, task, classes, names, categories, data)
         sketch = _as_sketch(form, sums)
     except InputError as error:  # a check of the form that the page forgot: refused all the same
         raise FormatError(Status.FIELD) from error

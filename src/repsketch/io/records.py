@@ -32,6 +32,7 @@ class Section(IntEnum):
     NAMES = 65
     SUMS = 66
     METADATA = 67
+    CATEGORIES = 68
 
 
 #: Distance between the sections of two parts.

@@ -1,6 +1,7 @@
-"""Class labels and feature names in a file, with an index that sorts them: any reader finds a double at once."""
+"""Class labels, feature names and categories in a file, each in an order that shows any double at once."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -31,14 +32,7 @@ def decode_strings(data: memoryview, n: int, too_short: Status, duplicate: Statu
     """The n strings of a table, checked."""
     if len(data) < 8 * n:
         raise FormatError(too_short)
-    ends = np.frombuffer(data, "<u4", n, 4 * n)
-    text = data[8 * n :]
-    if ends[-1] != len(text) or np.any(ends[1:] < ends[:-1]):
-        raise FormatError(Status.SIZE_MISMATCH)
-    strings, start = [], 0
-    for end in ends.tolist():
-        strings.append(_decode(text[start:end]))
-        start = end
+    strings = _split(data[8 * n :], np.frombuffer(data, "<u4", n, 4 * n))
     order = np.frombuffer(data, "<u4", n)
     previous = None
     for index in order.tolist():
@@ -50,6 +44,40 @@ def decode_strings(data: memoryview, n: int, too_short: Status, duplicate: Statu
             raise FormatError(duplicate if string == previous else Status.INDEX_ORDER)
         previous = string
     return strings
+
+
+def encode_categories(categories: Sequence[Sequence[str]]) -> bytes:
+    """The labels of all categories, column by column: where they end, and their bytes."""
+    encoded = [label.encode() for labels in categories for label in labels]
+    for label in encoded:
+        if len(label) > STRING_CAP or b"\0" in label:
+            raise InputError(f"the category {label[:40]!r} is longer than {STRING_CAP} bytes or holds a NUL.")
+    return np.cumsum([len(label) for label in encoded]).astype("<u4").tobytes() + b"".join(encoded)
+
+
+def decode_categories(data: memoryview, counts: Sequence[int]) -> tuple[tuple[str, ...], ...]:
+    """For each categorical column its labels, which rise; checked."""
+    n = sum(counts)
+    if n == 0 or len(data) < 4 * n:
+        raise FormatError(Status.NAME_COUNT)
+    strings = _split(data[4 * n :], np.frombuffer(data, "<u4", n))
+    columns, start = [], 0
+    for count in counts:
+        labels = tuple(strings[start : start + count])
+        for before, label in pairwise(labels):
+            if label <= before:
+                raise FormatError(Status.NAME_DUPLICATE if label == before else Status.INDEX_ORDER)
+        columns.append(labels)
+        start += count
+    return tuple(columns)
+
+
+def _split(text: memoryview, ends: np.ndarray) -> list[str]:
+    """The strings that end there, checked."""
+    if ends[-1] != len(text) or np.any(ends[1:] < ends[:-1]):
+        raise FormatError(Status.SIZE_MISMATCH)
+    starts = [0, *ends[:-1].tolist()]
+    return [_decode(text[start:end]) for start, end in zip(starts, ends.tolist(), strict=True)]
 
 
 def _decode(raw: memoryview) -> str:

@@ -20,7 +20,7 @@ from .framing import FIRST_OPTIONAL, pack
 from .metadata import check_metadata
 from .packing import pack_bits, pack_signed
 from .records import Section
-from .tables import encode_classes, encode_strings
+from .tables import encode_categories, encode_classes, encode_strings
 
 SOFTWARE = (0, 1, 0)
 
@@ -60,6 +60,8 @@ def sections_of_form(form: Form) -> dict[int, bytes]:
         sections[Section.CLASSES] = encode_classes(form.classes)
     if form.feature_names is not None:
         sections[Section.NAMES] = encode_strings(form.feature_names)
+    if form.categories is not None:
+        sections[Section.CATEGORIES] = encode_categories(form.categories)
     return sections
 
 

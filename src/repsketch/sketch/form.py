@@ -36,6 +36,7 @@ class Form:
     linear_gain : (1,) or (C,) float32, of a whole linear term
     task, classes : what the outputs mean
     feature_names : the d columns' names, or None
+    categories : the rising labels of each categorical column used, or None
     stored : the checked file this form was read from, which the C core runs as it is, or None
     """
 
@@ -52,6 +53,7 @@ class Form:
     task: str | None = None
     classes: np.ndarray | None = None
     feature_names: tuple[str, ...] | None = None
+    categories: tuple[tuple[str, ...], ...] | None = None
     file: InitVar[bytes | None] = None  # not kept by dataclasses.replace: another form is another file
     stored: bytes | None = field(init=False, default=None)
 
@@ -87,6 +89,12 @@ class Form:
             )
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
             raise InputError(f"{len(self.feature_names)} feature names for {self.n_features} columns.")
+        if self.categories is None:
+            return
+        if [len(labels) for labels in self.categories] != self.inputs.category_counts or not self.categories:
+            raise InputError("categories must be given for each categorical column used, one label for each of them.")
+        if any(list(labels) != sorted(set(labels)) for labels in self.categories):
+            raise InputError("the categories of a column must rise, none of them twice.")
 
     def _check_part(self, part: Part) -> None:
         if part.is_whole != self.is_whole:

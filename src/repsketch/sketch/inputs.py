@@ -100,6 +100,11 @@ class Inputs:
         """Values a row becomes, D."""
         return self.n_columns if self.kinds is None else int(np.sum(self.kinds, dtype=np.int64)) + self.n_numeric
 
+    @property
+    def category_counts(self) -> list[int]:
+        """Numbers of categories of the categorical columns used."""
+        return [] if self.has_one_kind else [int(kind) for kind in self._kinds if kind > BOOLEAN]
+
     @cached_property
     def booleans(self) -> np.ndarray:
         """Which values are 0 or 1 only, bool (D,)."""

@@ -173,7 +173,7 @@ def _inputs(sample: np.ndarray) -> Inputs:
 
 
 def _project(form: Form, inputs: Inputs, projection_type: str, factor: float, limit: int) -> Projection:
-    """A whole matrix, shift, multipliers and right shift so that z comes out in steps of 1 / ``factor``."""
+    """The form's projection on whole inputs, so that z comes out in steps of 1 / ``factor``."""
     assert form.projection is not None
     assert form.projection.matrix is not None
     matrix = form.projection.matrix.astype(np.float64)
@@ -183,7 +183,20 @@ def _project(form: Form, inputs: Inputs, projection_type: str, factor: float, li
     constant = centers @ matrix
     if form.projection.shift is not None:
         constant = constant + form.projection.shift
-    steps = matrix / scales[:, None]  # z for one whole step of each value
+    return whole_projection(matrix / scales[:, None], constant, inputs.largest, projection_type, factor, limit)
+
+
+def whole_projection(
+    steps: np.ndarray, constant: np.ndarray, largest: int, projection_type: str, factor: float, limit: int
+) -> Projection:
+    """A whole matrix, shift, multipliers and right shift so that z comes out in steps of 1 / ``factor``.
+
+    Parameters
+    ----------
+    steps : (D, p) what one whole step of each value adds to z
+    constant : (p,) z where all values are 0
+    largest : size of a value at most
+    """
     # Units finer than this move no coordinate, and would make the whole shift of a small component huge.
     finest = 2.0**-15 / factor
     if projection_type == "ternary":
@@ -192,7 +205,7 @@ def _project(form: Form, inputs: Inputs, projection_type: str, factor: float, li
         units = np.maximum(np.abs(steps).max(axis=0) / 127.0, finest)
         whole = np.rint(steps / units).astype(np.int8)
     wanted = factor * units  # of each sum to reach steps of z
-    bounds = inputs.largest * np.abs(whole.astype(np.int64)).sum(axis=0) + np.abs(constant / units) + 2
+    bounds = largest * np.abs(whole.astype(np.int64)).sum(axis=0) + np.abs(constant / units) + 2
     room = min(_INT16 / wanted.max(), float((LARGEST_INT / 2 / bounds / wanted).min()))
     right_shift = int(np.clip(np.floor(np.log2(room)), 0, 30))
     multipliers = np.clip(np.rint(wanted * 2.0**right_shift), 1, _INT16).astype(np.int16)
@@ -200,14 +213,14 @@ def _project(form: Form, inputs: Inputs, projection_type: str, factor: float, li
     shift = np.rint(constant / units + 2.0 ** (right_shift - 1) / multipliers)
     if np.abs(shift).max() > LARGEST_INT / 2:
         raise InputError("the columns lie too far from 0 for whole numbers; centre the data before training.")
-    sums = inputs.largest * np.abs(whole.astype(np.float64)).sum(axis=0) + np.abs(shift)
+    sums = largest * np.abs(whole.astype(np.float64)).sum(axis=0) + np.abs(shift)
     if wanted.max() > _INT16 or (sums * multipliers).max() > LARGEST_INT:
         raise InputError(
             "the projected columns spread over too many bucket widths for whole numbers; use a larger bandwidth, or "
             "scale the data before training."
         )
     return Projection(
-        projection_type, matrix.shape[1], whole, shift=shift.astype(np.int32), multipliers=multipliers,
+        projection_type, steps.shape[1], whole, shift=shift.astype(np.int32), multipliers=multipliers,
         right_shift=right_shift, limit=limit,
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..arrays import as_table, check_width, iterate_blocks
 from ..errors import MergeError
+from ..frames import Columns, as_columns, is_frame
 from ..lsh import Family, RowHashes
 from ..lsh.generator import resolve_seed
 from ..predictor import Predictor
@@ -101,8 +102,23 @@ class Sketch(Predictor):
         """What one prediction costs: numbers, operations, energy."""
 
     def outputs(self, X: Any, n_threads: int = 1) -> np.ndarray:
-        """Raw outputs, float32 of shape (n, C), computed by the C core in ``n_threads`` threads."""
+        """Raw outputs, float32 of shape (n, C), computed by the C core in ``n_threads`` threads.
+
+        Columns of a data frame are found by their names, and categories by theirs, if the sketch knows them.
+        """
+        if self.form.feature_names is not None and is_frame(X):
+            X = as_columns(X, known=self._columns).numbers
         return self._runtime.outputs(X, n_threads)
+
+    @cached_property
+    def _columns(self) -> Columns:
+        """Names of the columns, and labels of those with categories."""
+        inputs, labels = self.form.inputs, iter(self.form.categories or ())
+        places = np.arange(self.n_features) if inputs.columns is None else inputs.columns
+        kinds = np.zeros(inputs.n_columns, np.int64) if inputs.kinds is None else inputs.kinds
+        known = self.form.categories is not None
+        categories = {int(p): next(labels) for p, kind in zip(places, kinds, strict=True) if known and kind > 1}
+        return Columns(np.empty((0, self.n_features), np.float32), self.form.feature_names, categories)
 
     def predict_one(self, row: Any) -> Any:
         """The prediction for one row, (d,): a label, or a number; for hot loops, where a table of one row costs more.

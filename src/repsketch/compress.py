@@ -1,0 +1,162 @@
+"""The one call: a teacher, data and a budget in bytes become a sketch.
+
+Takes a trained model or none, a raw table and labels or none; hands on the best sketch that was found within the
+budget, in the int precision.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .arrays import as_outputs, check_not_empty
+from .errors import InputError, require
+from .frames import Columns, as_columns
+from .lsh.generator import resolve_seed
+from .predictor import TASKS, to_probabilities
+from .settings import check_choice, check_number
+from .sketch import CompiledSketch, Form
+from .teacher import as_teacher
+from .tune.budget import parse_budget
+
+MOST_COLUMNS = 256  # that sketches are made of; of wider tables the most telling ones
+_FEW_CLASSES = 20  # whole numbers with more values than this are read as values, not as classes
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """What a sketch is to answer.
+
+    Attributes
+    ----------
+    labels : (n, C) float64, chances of classes (of the second, if there are two) or values
+    answers : (n, C) the teacher's in the same measure, or None
+    """
+
+    labels: np.ndarray
+    answers: np.ndarray | None
+    task: str
+    classes: np.ndarray | None
+
+
+def compress(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    budget: int | str = "4KB",
+    task: str | None = None,
+    random_state: Any = None,
+    time_limit: float | None = None,
+    progress: bool = True,
+) -> CompiledSketch:
+    """The best sketch of at most ``budget`` bytes that imitates ``model`` on data like ``X``.
+
+    Parameters
+    ----------
+    model : a trained model as for ``distill``; None to learn from ``y`` alone
+    X : (n, d) array, scipy sparse matrix or data frame; text columns are categories, NaN and null are missing values
+    y : (n,) true labels or values, worth giving: a teacher is too sure of the rows it was trained on
+    budget : bytes a device may hold, such as 700, "512B", "4KB", "1MB"
+    task : "classification" or "regression", where it cannot be found out
+    random_state : seed of everything random; the same one gives the same bytes
+    time_limit : seconds after which no further fit is begun
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(400, 3))
+    >>> sketch = compress(lambda X: np.sin(X[:, 0]), X, budget="256B", task="regression", progress=False)
+    >>> sketch.nbytes <= 256, bool(np.abs(sketch.predict(X) - np.sin(X[:, 0])).mean() < 0.2)
+    (True, True)
+    """
+    require("torch", "train")
+    from .tune.problem import Problem
+    from .tune.search import search
+
+    nbytes = parse_budget(budget)
+    if task is not None:
+        check_choice("task", task, TASKS)
+    if time_limit is not None:
+        check_number("time_limit", time_limit, 0.0, open_ends=True)
+    seed = resolve_seed(random_state)
+    columns = as_columns(X)
+    check_not_empty(columns.numbers)
+    targets = read_targets(model, X, y, task, len(columns.numbers))
+    problem = Problem.of(
+        columns.numbers,
+        targets.labels,
+        targets.answers,
+        targets.task,
+        classes=targets.classes,
+        n_categories={place: len(labels) for place, labels in columns.categories.items()},
+        seed=seed,
+    )
+    narrow = problem.narrowed(MOST_COLUMNS)
+    best = search(narrow, nbytes, seed=seed, time_limit=time_limit, progress=progress)[0]
+    return CompiledSketch(_with_names(best.form, columns))
+
+
+def _with_names(form: Form, columns: Columns) -> Form:
+    used = range(form.n_features) if form.inputs.columns is None else form.inputs.columns.tolist()
+    labels = tuple(columns.categories[place] for place in used if place in columns.categories)
+    return replace(form, feature_names=columns.names, categories=labels or None)
+
+
+def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> Targets:
+    """Labels and a teacher's answers for the rows of X."""
+    if model is None and y is None:
+        raise InputError("neither a model nor y was given; allowed is either or both.")
+    if model is None:
+        labels, task, classes = _read_labels(y, n_rows, task, None)
+        return Targets(labels, None, task, classes)
+    outputs = as_teacher(model, task).label(X)
+    if len(outputs.values) != n_rows:
+        raise InputError(f"the model answers {len(outputs.values)} rows for the {n_rows} of X.")
+    answers = outputs.values
+    if outputs.task == "classification":
+        answers = to_probabilities(answers)
+        answers = answers[:, 1:] if answers.shape[1] == 2 else answers
+    if y is None:
+        return Targets(answers, None, outputs.task, outputs.classes)
+    labels, _, classes = _read_labels(y, n_rows, outputs.task, outputs.classes)
+    if labels.shape != answers.shape:
+        raise InputError(f"the model has {answers.shape[1]} outputs, y {labels.shape[1]}; they must agree.")
+    return Targets(labels, answers, outputs.task, classes)
+
+
+def _read_labels(
+    y: Any, n_rows: int, task: str | None, classes: np.ndarray | None
+) -> tuple[np.ndarray, str, np.ndarray | None]:
+    values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if values.shape[:1] != (n_rows,) or values.ndim > 2:
+        raise InputError(f"y has shape {values.shape}; allowed is one entry for each of the {n_rows} rows of X.")
+    task = task or _guess_task(values)
+    if task == "regression":
+        return as_outputs(values, n_rows, "y"), task, None
+    if values.ndim == 2 and values.shape[1] != 1:
+        raise InputError(f"y has {values.shape[1]} columns; allowed is one column of labels.")
+    values = values.reshape(-1)
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise InputError(f"y holds NaN or infinity at row {int(np.argmin(np.isfinite(values)))}; drop such rows.")
+    found = np.unique(values)
+    classes = found if classes is None else classes
+    unknown = np.setdiff1d(found, classes)
+    if len(unknown):
+        raise InputError(
+            f"y holds {unknown[:4].tolist()}, which the model does not know; it has {classes.tolist()[:8]}."
+        )
+    if len(classes) < 2:
+        raise InputError(f"y holds one class only, {found[0]!r}; a classifier needs at least two.")
+    order = np.argsort(classes)
+    places = order[np.searchsorted(classes, values, sorter=order)]
+    chances = np.eye(len(classes))[places]
+    return (chances[:, 1:] if len(classes) == 2 else chances), task, classes
+
+
+def _guess_task(values: np.ndarray) -> str:
+    if values.dtype.kind in "bOUST":
+        return "classification"
+    if values.ndim == 2 and values.shape[1] > 1:
+        return "regression"
+    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    is_whole = bool((finite == np.floor(finite)).all())
+    return "classification" if is_whole and len(np.unique(finite)) <= _FEW_CLASSES else "regression"

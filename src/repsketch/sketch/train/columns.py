@@ -1,0 +1,96 @@
+"""How the columns of a raw table are read: kinds, and the affine step that makes a number whole.
+
+Takes a float32 table in which a category is its index and a missing value NaN; hands on ``Inputs`` of the int
+precision. Centers and scales are rounded to their stored form first, so that what is trained is what is deployed.
+"""
+
+import numpy as np
+
+from ..inputs import BOOLEAN, NUMERIC, Inputs
+from ..numbers import STORED_FLOATS, round_floats
+
+LARGEST = 127
+STEPS_A_SPREAD = 32  # whole steps a standard deviation: four of them on each side
+_FEWEST_STEPS = 96  # between the ends of a column's range; fewer blur it, and centers and scales are kept finer
+_ENDS = (0.002, 0.998)  # quantiles that a range must reach
+
+
+def find_kinds(X: np.ndarray, n_categories: dict[int, int] | None = None) -> np.ndarray:
+    """Kind of every column of X (n, d): a number of categories where given, boolean for 0 and one other value.
+
+    >>> find_kinds(np.array([[0, 1.5, 2], [3, 2.5, 0]]), {2: 3}).tolist()
+    [1, 0, 3]
+    """
+    kinds = np.full(X.shape[1], NUMERIC, np.int64)
+    for place, column in enumerate(X.T):
+        found = column[~np.isnan(column)]
+        others = found[found != 0]
+        if len(others) < len(found) and len(others) and (others == others[0]).all():
+            kinds[place] = BOOLEAN
+    for place, count in (n_categories or {}).items():
+        kinds[place] = max(count, 2)
+    return kinds
+
+
+def standard_inputs(X: np.ndarray, kinds: np.ndarray) -> Inputs:
+    """Numeric columns centred, 32 whole steps a standard deviation: one measure for sums of columns."""
+    numeric = X[:, kinds == NUMERIC]
+    if not numeric.shape[1]:
+        return _inputs(X, kinds, None, None, "float32")
+    reaches = LARGEST / STEPS_A_SPREAD
+    middles = np.asarray(np.nanmean(numeric, axis=0, dtype=np.float64))
+    spreads = np.asarray(np.nanstd(numeric, axis=0, dtype=np.float64))
+    spreads = np.where(spreads > 1e-6 * np.maximum(1.0, np.abs(middles)), spreads, 1.0)
+    return _affine(X, kinds, middles, reaches * spreads)
+
+
+def ranged_inputs(X: np.ndarray, kinds: np.ndarray) -> Inputs:
+    """Numeric columns from -127 to 127 over their range, for thresholds on single columns.
+
+    The range leaves out 0.2 % at either end; of a column that is mostly one value, of the others.
+    """
+    numeric = X[:, kinds == NUMERIC].T
+    if not len(numeric):
+        return _inputs(X, kinds, None, None, "float32")
+    ends = np.array([_range_of(column) for column in numeric.astype(np.float64)])
+    return _affine(X, kinds, ends.mean(axis=1), (ends[:, 1] - ends[:, 0]) / 2)
+
+
+def _range_of(column: np.ndarray) -> tuple[float, float]:
+    found = column[np.isfinite(column)]
+    if not len(found):
+        return -1.0, 1.0
+    values, counts = np.unique(found, return_counts=True)
+    usual = values[counts.argmax()]
+    others = found[found != usual] if counts.max() > len(found) // 2 else found
+    low, high = np.quantile(others if len(others) else found, _ENDS)
+    low, high = min(low, usual), max(high, usual)
+    return (low, high) if high > low else (low - 1.0, low + 1.0)
+
+
+def _affine(X: np.ndarray, kinds: np.ndarray, middles: np.ndarray, reaches: np.ndarray) -> Inputs:
+    """Inputs that map middle - reach to -127 and middle + reach to 127, in the shortest floats that can."""
+    for stored_as in reversed(STORED_FLOATS):
+        centers = round_floats(middles, stored_as)
+        farther = reaches + np.abs(middles - centers)  # the range, as seen from the rounded center
+        wanted = LARGEST / farther
+        scales = round_floats(wanted, stored_as)
+        if stored_as == "float32" or np.all(
+            (scales > 0) & (2 * reaches * scales >= _FEWEST_STEPS) & (scales <= 1.1 * wanted)
+        ):
+            break
+    return _inputs(X, kinds, centers, scales, stored_as)
+
+
+def _inputs(
+    X: np.ndarray, kinds: np.ndarray, centers: np.ndarray | None, scales: np.ndarray | None, stored_as: str
+) -> Inputs:
+    return Inputs(
+        X.shape[1],
+        kinds=kinds if (kinds != NUMERIC).any() else None,
+        centers=centers,
+        scales=scales,
+        stored_as=stored_as,
+        limits=(-LARGEST, LARGEST),
+        accepts_missing=bool(np.isnan(X).any()),
+    )

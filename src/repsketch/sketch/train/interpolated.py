@@ -1,0 +1,221 @@
+"""Rows read between two counters, trained end to end: projection, counters and decode by gradient descent.
+
+A coordinate of a learned projection, or a sum of a few of them with signs from the seed, says where between two of R
+levels a row is read. What is stored in int8 is rounded in every step of the training, with the gradient passed straight
+through, so that the deployed numbers are the trained ones.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...kernel.initialize import initial_projection
+from ...lsh.pool import CodePool, PooledRows
+from ...progress import track
+from ..form import Form
+from ..inputs import Inputs
+from ..part import Part
+from ..quantize import whole_projection
+from .assemble import gain_of
+from .columns import STEPS_A_SPREAD
+
+WIDTH_BITS = 6  # a level in 64 steps
+LIMIT = 4_095  # of a coordinate, in those steps
+MOST_EPOCHS = 300
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of interpolated rows: p coordinates, L rows of R levels; ``factored``: one C-vector a row decodes it."""
+
+    n_components: int
+    n_rows: int
+    n_levels: int = 8
+    factored: bool = False
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What is learned: labels and a teacher's answers, and how much each counts.
+
+    Attributes
+    ----------
+    values : (n, D) whole values of the inputs
+    labels : (n, C) chances of classes, or values in units of their spread
+    answers : (n, C) the teacher's, in the same units; None without a teacher
+    mixture : share of the teacher in the loss
+    """
+
+    values: np.ndarray
+    labels: np.ndarray
+    answers: np.ndarray | None
+    mixture: float
+    task: str
+
+    @cached_property
+    def _tensors(self) -> tuple[Tensor, Tensor]:
+        labels = torch.from_numpy(self.labels.astype(np.float32))
+        return labels, labels if self.answers is None else torch.from_numpy(self.answers.astype(np.float32))
+
+    def loss_of(self, rows: Tensor) -> Callable[[Tensor], Tensor]:
+        """A function of outputs for these rows."""
+        labels, answers = (tensor[rows] for tensor in self._tensors)
+        mixture = 0.0 if self.answers is None else self.mixture
+        if self.task == "classification":
+            wanted = (1.0 - mixture) * labels + mixture * answers
+            if labels.shape[1] == 1:
+                return lambda outputs: torch.nn.functional.binary_cross_entropy_with_logits(outputs, wanted)
+            return lambda outputs: torch.nn.functional.cross_entropy(outputs, wanted)
+        return lambda outputs: (
+            (1.0 - mixture) * (outputs - labels).abs().mean() + mixture * (outputs - answers).square().mean()
+        )
+
+
+class _Round(torch.autograd.Function):
+    """Whole multiples of a 127th of the largest size, by column or altogether; the gradient passes through."""
+
+    @staticmethod
+    def forward(ctx, values: Tensor, by_column: bool) -> Tensor:
+        largest = values.abs().amax(dim=0, keepdim=True) if by_column else values.abs().max()
+        step = largest.clamp_min(1e-12) / 127.0
+        return torch.round(values / step) * step
+
+    @staticmethod
+    def backward(ctx, *grads: Tensor) -> tuple[Tensor, None]:
+        return grads[0], None
+
+
+class Student:
+    """Interpolated rows under training."""
+
+    def __init__(self, lesson: Lesson, shape: Shape, seed: int) -> None:
+        generator = torch.Generator().manual_seed(seed)
+        n_outputs = lesson.labels.shape[1]
+        self.shape = shape
+        self.pool = pool_of(shape, seed, None)
+        self.directions = torch.from_numpy(
+            self.pool.directions.T.astype(np.float32) * 2.0 ** -self.pool.shifts.astype(np.float32)
+        )
+        wanted = lesson.labels if lesson.answers is None else lesson.answers
+        rng = np.random.default_rng([seed, 6])
+        some = slice(4_096)
+        matrix = initial_projection(
+            lesson.values[some] / STEPS_A_SPREAD, wanted[some] - wanted[some].mean(axis=0), shape.n_components, rng
+        )
+        width = 1 if shape.factored else n_outputs
+        start = {
+            "matrix": torch.from_numpy(matrix),
+            "shift": torch.zeros(shape.n_components),
+            "counters": 0.01 * torch.randn(shape.n_rows, shape.n_levels, width, generator=generator),
+            "linear": torch.zeros(shape.n_components, n_outputs),
+            "offset": torch.zeros(n_outputs),
+        }
+        if shape.factored:
+            start["counters"] *= 20.0
+            start["decode"] = 0.2 * torch.randn(shape.n_rows, n_outputs, generator=generator)
+        self.parameters = {name: value.requires_grad_() for name, value in start.items()}
+
+    def rounded(self) -> dict[str, Tensor]:
+        """Parameters as they are stored."""
+        p = self.parameters
+        stored = dict(p, matrix=_Round.apply(p["matrix"], True), counters=_Round.apply(p["counters"], False))
+        if "decode" in p:
+            stored["decode"] = _Round.apply(p["decode"], False)
+        return stored
+
+    def __call__(self, values: Tensor) -> Tensor:
+        """Outputs (n, C) for values (n, D) in units of the spread."""
+        p = self.rounded()
+        z = values @ p["matrix"] + p["shift"]
+        top = float(self.shape.n_levels - 1)
+        u = (z @ self.directions + top / 2.0).clamp(0.0, top)
+        hats = (1.0 - (u[..., None] - torch.arange(self.shape.n_levels)).abs()).clamp_min(0.0)
+        if "decode" in p:
+            outputs = (hats * p["counters"][:, :, 0]).sum(dim=2) @ p["decode"]
+        else:
+            outputs = hats.flatten(1) @ p["counters"].flatten(0, 1)
+        return outputs + z @ p["linear"] + p["offset"]
+
+
+def pool_of(shape: Shape, seed: int, width_bits: int | None) -> CodePool:
+    """The rows' codes: each coordinate itself, then ternary sums of them; levels centred."""
+    return CodePool(
+        "ternary", shape.n_rows, shape.n_components, seed, n_levels=shape.n_levels,
+        n_axes=min(shape.n_components, shape.n_rows), is_normalised=True, width_bits=width_bits,
+    )  # fmt: skip
+
+
+def train_interpolated(
+    lesson: Lesson,
+    held: Lesson,
+    shape: Shape,
+    *,
+    n_steps: int = 4_000,
+    batch_size: int = 256,
+    learning_rate: float = 0.01,
+    seed: int = 0,
+    progress: bool = False,
+) -> Student:
+    """Rows trained on ``lesson``, as they were when ``held`` liked them best."""
+    student = Student(lesson, shape, seed)
+    parameters = student.parameters
+    values, held_values = (torch.from_numpy(part.values.astype(np.float32) / STEPS_A_SPREAD) for part in (lesson, held))
+    optimizer = torch.optim.Adam(list(parameters.values()), fused=True)
+    n = len(values)
+    batch_size = min(batch_size, max(16, n // 8))
+    n_epochs = max(4, min(MOST_EPOCHS, ceil(n_steps / ceil(n / batch_size))))
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, learning_rate, total_steps=n_epochs * ceil(n / batch_size)
+    )
+    generator = torch.Generator().manual_seed(seed)
+    held_loss = held.loss_of(torch.arange(len(held_values)))
+    best, best_loss = None, np.inf
+    checks = max(1, n_epochs // 16)
+    for epoch in track(range(n_epochs), "training rows", n_epochs, enabled=progress):
+        for batch in torch.randperm(n, generator=generator).split(batch_size):
+            loss = lesson.loss_of(batch)(student(values[batch]))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+        if epoch >= n_epochs // 2 and (epoch % checks == 0 or epoch == n_epochs - 1):
+            with torch.no_grad():
+                now = float(held_loss(student(held_values)))
+            if now < best_loss:
+                best, best_loss = {name: value.detach().clone() for name, value in parameters.items()}, now
+    if best is not None:
+        student.parameters = best
+    return student
+
+
+@torch.no_grad()
+def assemble(student: Student, inputs: Inputs, unit: np.ndarray, middle: np.ndarray, **labels: Any) -> Form:
+    """The deployed form of trained rows, whose outputs are ``unit`` (C,) times theirs plus ``middle`` (C,)."""
+    stored = {name: value.detach().numpy().astype(np.float64) for name, value in student.rounded().items()}
+    factor = float(1 << WIDTH_BITS)
+    projection = whole_projection(
+        stored["matrix"] / STEPS_A_SPREAD, stored["shift"], inputs.largest, "int8", factor, LIMIT
+    )
+    rows = PooledRows(pool_of(student.shape, student.pool.seed, WIDTH_BITS), student.shape.n_rows, interpolate=True)
+    whole, step = _whole(stored["counters"])
+    decode = None
+    if "decode" in stored:
+        decode, decode_step = _whole(stored["decode"])
+        step *= decode_step
+    part = Part(rows, whole, gain_of(unit * step / factor), "int8", aggregate="sum", row_decode=decode)
+    offset = (stored["offset"] * unit + middle).astype(np.float32)
+    linear, linear_step = _whole(stored["linear"] * unit)
+    slope = np.full(1, linear_step / factor, np.float32)
+    return Form(inputs, projection, (part,), offset, linear, slope, **labels)
+
+
+def _whole(values: np.ndarray) -> tuple[np.ndarray, float]:
+    """int8 multiples of a 127th of the largest size, and that step."""
+    step = max(float(np.abs(values).max()), 1e-12) / 127.0
+    return np.rint(values / step).astype(np.int8), step

@@ -1,0 +1,154 @@
+"""What is to be compressed: rows, labels, a teacher's answers, and which rows are held out to choose by."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..sketch.inputs import BOOLEAN, NUMERIC, Inputs
+from ..sketch.train.candidates import Thresholds
+from ..sketch.train.columns import find_kinds, ranged_inputs, standard_inputs
+from ..sketch.train.interpolated import Lesson
+from ..sketch.train.objective import Absolute, Logistic, Objective, Softmax
+
+HELD_FRACTION, FEWEST_HELD, MOST_HELD = 0.2, 5, 8_000
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows to learn from.
+
+    Attributes
+    ----------
+    X : (n, d) float32; a category is its index, NaN is missing
+    kinds : (d,) as in ``Inputs``
+    labels : (n, C) chances of classes, or values in units of ``unit`` around ``middle``
+    answers : (n, C) the teacher's in the same measure, or None
+    task : "classification" or "regression"
+    unit, middle : (C,) from values trained on to outputs
+    held : (m,) rows that settings are chosen on
+    places : the columns in use, rising; None for all
+    """
+
+    X: np.ndarray
+    kinds: np.ndarray
+    labels: np.ndarray
+    answers: np.ndarray | None
+    task: str
+    classes: np.ndarray | None
+    unit: np.ndarray
+    middle: np.ndarray
+    held: np.ndarray
+    places: np.ndarray | None = None
+
+    @classmethod
+    def of(
+        cls,
+        X: np.ndarray,
+        labels: np.ndarray,
+        answers: np.ndarray | None,
+        task: str,
+        *,
+        classes: np.ndarray | None = None,
+        n_categories: dict[int, int] | None = None,
+        seed: int = 0,
+    ) -> "Problem":
+        """A problem from chances or raw values (n, C); a fifth of the rows is held out."""
+        unit, middle = np.ones(labels.shape[1]), np.zeros(labels.shape[1])
+        if task == "regression":
+            middle, unit = np.median(labels, axis=0), labels.std(axis=0)
+            unit = np.where(unit > 1e-12 * np.maximum(1.0, np.abs(middle)), unit, 1.0)
+            labels = (labels - middle) / unit
+            answers = None if answers is None else (answers - middle) / unit
+        order = np.random.default_rng([seed, 7]).permutation(len(X))
+        held = order[: min(int(HELD_FRACTION * len(X)), MOST_HELD)]
+        if len(held) < FEWEST_HELD:
+            held = order  # too few rows to spare any: judged where it was trained
+        kinds = find_kinds(X, n_categories)
+        return cls(X, kinds, labels, answers, task, classes, unit, middle, np.sort(held))
+
+    @cached_property
+    def kept(self) -> np.ndarray:
+        """The rows that are not held out."""
+        return np.setdiff1d(np.arange(len(self.X)), self.held) if len(self.held) < len(self.X) else self.held
+
+    def narrowed(self, most: int) -> "Problem":
+        """The same problem with the most telling columns alone.
+
+        A column tells as much as the best split of its values gains on the best constant.
+        """
+        if self.X.shape[1] <= most:
+            return self
+        objective = self.objective(self.kept, 0.0)
+        slope, curvature = objective.slopes(np.repeat(objective.start()[None], len(self.kept), axis=0))
+        numbers = np.concatenate([slope, curvature], axis=1).astype(np.float32)
+        codes, _ = self.thresholds
+        gains = codes.gains(np.zeros(len(numbers), np.uint8), 1, numbers, 1.0)
+        owners = np.repeat(np.arange(len(self.kinds)), np.maximum(self.kinds, 1))  # of the values
+        best = np.zeros(len(self.kinds))
+        np.maximum.at(best, owners[np.repeat(np.arange(len(codes.borders)), np.diff(codes.starts))], gains)
+        return replace(self, places=np.sort(np.argsort(-best, kind="stable")[:most]))
+
+    def subset(self, n_kept: int, seed: int) -> "Problem":
+        """The same problem with some of the kept rows; those held out stay."""
+        if n_kept >= len(self.kept):
+            return self
+        chosen = np.random.default_rng([seed, 8]).choice(self.kept, n_kept, replace=False)
+        rows = np.concatenate([np.sort(chosen), self.held])
+        answers = None if self.answers is None else self.answers[rows]
+        held = np.arange(n_kept, len(rows))
+        return replace(self, X=self.X[rows], labels=self.labels[rows], answers=answers, held=held)
+
+    @property
+    def n_outputs(self) -> int:
+        """Outputs, C."""
+        return self.labels.shape[1]
+
+    def objective(self, rows: np.ndarray, mixture: float) -> Objective:
+        """The loss of some rows, the teacher's answers counting ``mixture``."""
+        targets = self.labels[rows]
+        if self.answers is not None:
+            targets = (1.0 - mixture) * targets + mixture * self.answers[rows]
+        if self.task == "regression":
+            return Absolute(targets)
+        return Logistic(targets) if self.n_outputs == 1 else Softmax(targets)
+
+    @cached_property
+    def held_objective(self) -> Objective:
+        """The loss that settings are chosen by: labels alone."""
+        return self.objective(self.held, 0.0)
+
+    def _inputs(self, read: Callable[[np.ndarray, np.ndarray], Inputs], kinds: np.ndarray) -> Inputs:
+        """How the columns in use are read."""
+        if self.places is None:
+            return read(self.X[self.kept], kinds)
+        inputs = read(self.X[np.ix_(self.kept, self.places)], kinds[self.places])
+        return replace(inputs, n_features=self.X.shape[1], columns=self.places)
+
+    @cached_property
+    def ranged(self) -> Inputs:
+        """Inputs for thresholds."""
+        return self._inputs(ranged_inputs, self.kinds)
+
+    @cached_property
+    def standard(self) -> Inputs:
+        """Inputs for sums of columns."""
+        return self._inputs(standard_inputs, self.kinds)
+
+    @cached_property
+    def thresholds(self) -> tuple[Thresholds, Thresholds]:
+        """Threshold codes over the kept and the held rows."""
+        kept = Thresholds.between(self.ranged.values(self.X[self.kept]))
+        return kept, Thresholds(self.ranged.values(self.X[self.held]), kept.borders)
+
+    @cached_property
+    def projected_inputs(self) -> Inputs:
+        """Inputs for a projection: booleans count as numbers, so that all columns share its few bits."""
+        return self._inputs(standard_inputs, np.where(self.kinds == BOOLEAN, NUMERIC, self.kinds))
+
+    def lesson(self, rows: np.ndarray, mixture: float) -> Lesson:
+        """Some rows as interpolated rows learn them."""
+        values = self.projected_inputs.values(self.X[rows]).T
+        answers = None if self.answers is None else self.answers[rows]
+        return Lesson(values, self.labels[rows], answers, mixture, self.task)

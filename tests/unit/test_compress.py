@@ -1,0 +1,128 @@
+"""compress: within the budget, the same bytes again, raw tables, odd shapes, and one clear error for each bad input."""
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.linear_model import LogisticRegression
+
+import repsketch as rs
+from repsketch.errors import RepSketchError
+from repsketch.io import from_bytes, to_bytes
+from repsketch.tune.budget import parse_budget
+
+QUICK = {"random_state": 0, "time_limit": 1.0, "progress": False}
+
+
+def people(n=600, seed=0):
+    """A raw table with numbers, truth values, categories and missing values, and a label that follows from them."""
+    rng = np.random.default_rng(seed)
+    frame = pandas.DataFrame(
+        {
+            "age": rng.integers(18, 90, n).astype(float),
+            "job": rng.choice(["clerk", "smith", "baker", "guard"], n),
+            "member": rng.random(n) < 0.5,
+            "constant": 1.0,
+        }
+    )
+    label = ((frame["age"] > 50) ^ (frame["job"] == "smith")).map({True: "yes", False: "no"})
+    frame.loc[rng.random(n) < 0.1, "age"] = np.nan
+    frame.loc[rng.random(n) < 0.1, "job"] = None
+    return frame, label.to_numpy()
+
+
+@pytest.mark.parametrize("budget", [100, "256B", "1KB"])
+def test_a_raw_table(budget):
+    X, y = people()
+    sketch = rs.compress(None, X, y, budget=budget, **QUICK)
+    assert sketch.nbytes <= parse_budget(budget)
+    assert (sketch.predict(X) == y).mean() > 0.85
+    assert sketch.classes.tolist() == ["no", "yes"]
+    again = from_bytes(to_bytes(sketch))
+    np.testing.assert_array_equal(again.predict(X[["constant", "member", "job", "age"]]), sketch.predict(X))
+    unseen = X.assign(job="astronaut")
+    np.testing.assert_array_equal(sketch.outputs(unseen), sketch.outputs(X.assign(job=None)))
+
+
+def test_the_same_seed_gives_the_same_bytes():
+    X, y = load_iris(return_X_y=True)
+    files = [to_bytes(rs.compress(None, X, y, budget=300, random_state=seed, progress=False)) for seed in (1, 1, 2)]
+    assert files[0] == files[1] != files[2]
+
+
+def test_a_teacher_with_and_without_labels():
+    X, y = load_iris(return_X_y=True)
+    teacher = LogisticRegression(max_iter=1000).fit(X, y)
+    for labels in (None, y):
+        sketch = rs.compress(teacher, X, labels, budget="512B", **QUICK)
+        assert (sketch.predict(X) == teacher.predict(X)).mean() > 0.93
+        assert sketch.nbytes <= 512
+
+
+def test_regression():
+    X, y = load_diabetes(return_X_y=True)
+    sketch = rs.compress(None, X, y, budget="512B", **QUICK)
+    assert sketch.task == "regression"
+    assert np.abs(sketch.predict(X) - y).mean() < 0.75 * np.abs(np.median(y) - y).mean()
+
+
+SHAPES = {
+    "two rows": (2, 3),
+    "one column": (50, 1),
+    "wide": (40, 2_000),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_odd_shapes(name, task):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=SHAPES[name])
+    y = np.arange(len(X)) % 2 if task == "classification" else X[:, 0]
+    sketch = rs.compress(None, X, y, budget="4KB", task=task, **QUICK)
+    assert sketch.nbytes <= 4096
+    assert np.isfinite(sketch.outputs(X)).all()
+
+
+def test_constant_columns_and_a_class_with_one_member():
+    y = np.array(["a"] * 30 + ["b"] * 29 + ["c"])
+    sketch = rs.compress(None, np.ones((60, 3)), y, budget="1KB", **QUICK)
+    assert sketch.predict(np.ones((1, 3))).tolist() == ["a"]
+
+
+BAD = {
+    "budget '4 kb '": (lambda X, y: rs.compress(None, X, y, budget="4 kb "), "budget='4 kb '; allowed"),
+    "budget '0'": (lambda X, y: rs.compress(None, X, y, budget="0"), "budget='0'; allowed"),
+    "budget '-1'": (lambda X, y: rs.compress(None, X, y, budget="-1"), "budget='-1'; allowed"),
+    "budget '4GB'": (lambda X, y: rs.compress(None, X, y, budget="4GB"), "budget='4GB'; allowed"),
+    "budget 7": (lambda X, y: rs.compress(None, X, y, budget=7, **QUICK), "budget of 7 bytes .* no sketch is so small"),
+    "NaN target": (
+        lambda X, y: rs.compress(None, X, np.full(len(X), np.nan), task="regression"),
+        "y holds NaN at row 0",
+    ),
+    "NaN label": (lambda X, y: rs.compress(None, X, np.full(len(X), np.nan), task="classification"), "y holds NaN"),
+    "no target": (lambda X, y: rs.compress(None, X), "neither a model nor y"),
+    "y too short": (lambda X, y: rs.compress(None, X, y[:-1]), "y has shape"),
+    "one class": (lambda X, y: rs.compress(None, X, ["a"] * len(X)), "one class only"),
+    "no rows": (lambda X, y: rs.compress(None, X[:0], y[:0]), "at least one row"),
+    "infinity": (lambda X, y: rs.compress(None, X * np.inf, y), "infinity"),
+    "a teacher of another width": (
+        lambda X, y: rs.compress(LogisticRegression(max_iter=1000).fit(X[:, :2], y), X, y),
+        "features",
+    ),
+    "labels that the teacher does not know": (
+        lambda X, y: rs.compress(LogisticRegression(max_iter=1000).fit(X, y), X, y + 5),
+        "the model does not know",
+    ),
+    "task": (lambda X, y: rs.compress(None, X, y, task="ranking"), "task='ranking'"),
+    "time_limit": (lambda X, y: rs.compress(None, X, y, time_limit=0), "time_limit"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input(name):
+    call, message = BAD[name]
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(RepSketchError, match=message) as caught:
+        call(X, y)
+    assert "\n" not in str(caught.value)
