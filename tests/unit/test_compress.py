@@ -84,6 +84,13 @@ def test_odd_shapes(name, task):
     assert np.isfinite(sketch.outputs(X)).all()
 
 
+def test_a_column_that_is_always_missing():
+    X, y = load_iris(return_X_y=True)
+    X[:, 1] = np.nan
+    sketch = rs.compress(None, X, y, budget="512B", **QUICK)
+    assert (sketch.predict(X) == y).mean() > 0.9
+
+
 def test_constant_columns_and_a_class_with_one_member():
     y = np.array(["a"] * 30 + ["b"] * 29 + ["c"])
     sketch = rs.compress(None, np.ones((60, 3)), y, budget="1KB", **QUICK)

@@ -12,6 +12,7 @@ from ..sketch.inputs import Inputs
 from ..sketch.numbers import LARGEST
 from ..sketch.train.assemble import summed_part, threshold_rows
 from ..sketch.train.candidates import Bits, Candidates
+from ..sketch.train.columns import STEPS_A_SPREAD
 from ..sketch.train.greedy import Grown, grow_rows
 from ..sketch.train.sweeps import grid_for, outputs_of, sweep
 from .problem import Problem
@@ -56,7 +57,7 @@ def bit_family(problem: Problem, seed: int, n_nonzeros: int = 2) -> Family:
         n_axes=min(inputs.n_values, POOL_CODES // 2) if inputs.booleans.all() else 0,
         n_nonzeros=n_nonzeros,
         is_seeded=True,
-        spread=round(SPREAD * 32 * 256 / 148),
+        spread=round(SPREAD * STEPS_A_SPREAD * 256 / 148),
         width_bits=0,
         booleans=inputs.booleans,
     )

@@ -38,8 +38,9 @@ def standard_inputs(X: np.ndarray, kinds: np.ndarray) -> Inputs:
     if not numeric.shape[1]:
         return _inputs(X, kinds, None, None, "float32")
     reaches = LARGEST / STEPS_A_SPREAD
-    middles = np.asarray(np.nanmean(numeric, axis=0, dtype=np.float64))
-    spreads = np.asarray(np.nanstd(numeric, axis=0, dtype=np.float64))
+    n_found = np.maximum((~np.isnan(numeric)).sum(axis=0), 1)  # a column may be missing altogether
+    middles = np.nansum(numeric, axis=0, dtype=np.float64) / n_found
+    spreads = np.sqrt(np.nansum((numeric - middles) ** 2, axis=0) / n_found)
     spreads = np.where(spreads > 1e-6 * np.maximum(1.0, np.abs(middles)), spreads, 1.0)
     return _affine(X, kinds, middles, reaches * spreads)
 
