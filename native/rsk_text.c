@@ -70,15 +70,21 @@ static rsk_status check_string(const uint8_t *bytes, uint32_t length) {
     return RSK_OK;
 }
 
+/* n >= 1 strings that end where `ends` says, the last one after text_nbytes. */
+static rsk_status check_strings(const table *strings, uint32_t n, uint64_t text_nbytes) {
+    for (uint32_t i = 1; i < n; i++)
+        if (rsk_u32(strings->ends + 4 * (size_t)i) < string_start(strings, i)) return RSK_SIZE_MISMATCH;
+    if (rsk_u32(strings->ends + 4 * (size_t)(n - 1)) != text_nbytes) return RSK_SIZE_MISMATCH;
+    for (uint32_t i = 0; i < n; i++)
+        RSK_TRY(check_string(strings->text + string_start(strings, i), string_length(strings, i)));
+    return RSK_OK;
+}
+
 rsk_status rsk_table_check(const uint8_t *bytes, uint32_t nbytes, uint32_t n, rsk_status too_short,
                            rsk_status duplicate) {
     if (nbytes < 8 * (uint64_t)n) return too_short;
     const table strings = {bytes, bytes + 4 * (size_t)n, bytes + 8 * (size_t)n};
-    for (uint32_t i = 1; i < n; i++)
-        if (rsk_u32(strings.ends + 4 * (size_t)i) < string_start(&strings, i)) return RSK_SIZE_MISMATCH;
-    if (rsk_u32(strings.ends + 4 * (size_t)(n - 1)) != nbytes - 8 * n) return RSK_SIZE_MISMATCH;
-    for (uint32_t i = 0; i < n; i++)
-        RSK_TRY(check_string(strings.text + string_start(&strings, i), string_length(&strings, i)));
+    RSK_TRY(check_strings(&strings, n, nbytes - 8 * (uint64_t)n));
     uint32_t previous = 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t index = rsk_u32(strings.order + 4 * (size_t)i);
@@ -95,11 +101,7 @@ rsk_status rsk_categories_check(const uint8_t *bytes, uint32_t nbytes, const uin
     for (uint32_t i = 0; i < n_columns; i++) n += rsk_u16(kinds + 2 * (size_t)i) > 1 ? rsk_u16(kinds + 2 * (size_t)i) : 0;
     if (n == 0 || nbytes < 4 * n) return RSK_NAME_COUNT;
     const table labels = {NULL, bytes, bytes + 4 * n};
-    for (uint32_t i = 1; i < n; i++)
-        if (rsk_u32(labels.ends + 4 * (size_t)i) < string_start(&labels, i)) return RSK_SIZE_MISMATCH;
-    if (rsk_u32(labels.ends + 4 * (size_t)(n - 1)) != nbytes - 4 * n) return RSK_SIZE_MISMATCH;
-    for (uint32_t i = 0; i < n; i++)
-        RSK_TRY(check_string(labels.text + string_start(&labels, i), string_length(&labels, i)));
+    RSK_TRY(check_strings(&labels, (uint32_t)n, nbytes - 4 * n));
     uint32_t label = 0;
     for (uint32_t i = 0; i < n_columns; i++) {
         const uint32_t kind = rsk_u16(kinds + 2 * (size_t)i);
