@@ -87,7 +87,7 @@ def compress(
         targets.answers,
         targets.task,
         classes=targets.classes,
-        n_categories={place: len(labels) for place, labels in columns.categories.items()},
+        n_categories={place: len(labels) for place, labels in _told_apart(columns).items()},
         seed=seed,
     )
     narrow = problem.narrowed(MOST_COLUMNS)
@@ -95,9 +95,15 @@ def compress(
     return CompiledSketch(_with_names(best.form, columns))
 
 
+def _told_apart(columns: Columns) -> dict[int, tuple[str, ...]]:
+    """The categorical columns that tell something: of two labels at least. A single one is a constant number."""
+    return {place: labels for place, labels in columns.categories.items() if len(labels) > 1}
+
+
 def _with_names(form: Form, columns: Columns) -> Form:
     used = range(form.n_features) if form.inputs.columns is None else form.inputs.columns.tolist()
-    labels = tuple(columns.categories[place] for place in used if place in columns.categories)
+    known = _told_apart(columns)
+    labels = tuple(known[place] for place in used if place in known)
     return replace(form, feature_names=columns.names, categories=labels or None)
 
 

@@ -28,7 +28,7 @@ def find_kinds(X: np.ndarray, n_categories: dict[int, int] | None = None) -> np.
         if len(others) < len(found) and len(others) and (others == others[0]).all():
             kinds[place] = BOOLEAN
     for place, count in (n_categories or {}).items():
-        kinds[place] = max(count, 2)
+        kinds[place] = count
     return kinds
 
 
