@@ -4,7 +4,7 @@ A category becomes its index in the sorted list of its column's labels, a missin
 and pyarrow come through narwhals; arrays and sparse matrices are numbers already.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,15 +25,17 @@ class Columns:
     numbers : (n, d) float32, NaN where a value is missing
     names : the columns' names, or None
     categories : for each categorical column, by its place, the labels in order
+    used : places of the columns that are looked at; None for all
     """
 
     numbers: np.ndarray
     names: tuple[str, ...] | None = None
     categories: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    used: Collection[int] | None = None
 
 
 def as_columns(X: Any, name: str = "X", known: Columns | None = None) -> Columns:
-    """``X`` as numbers; with ``known``, categories and columns are read as they were there.
+    """``X`` as numbers; with ``known``, categories and columns are read as they were there, unused ones as 0.
 
     >>> as_columns([[1, 2], [3, 4]]).numbers.tolist()
     [[1.0, 2.0], [3.0, 4.0]]
@@ -42,9 +44,7 @@ def as_columns(X: Any, name: str = "X", known: Columns | None = None) -> Columns
         table = as_table(X, name)
         dense = table.toarray() if is_sparse(table) else table
         numbers = np.ascontiguousarray(dense, np.float32)
-        if np.isinf(numbers).any():
-            row, column = np.argwhere(np.isinf(numbers))[0]
-            raise InputError(f"{name} holds infinity (inf) at row {row}, column {column}; allowed are numbers and NaN.")
+        _check_no_infinity(numbers, name)
         return Columns(numbers)
     narwhals = require("narwhals", "frames")
     frame = narwhals.from_native(X, eager_only=True)
@@ -54,9 +54,11 @@ def as_columns(X: Any, name: str = "X", known: Columns | None = None) -> Columns
         if missing:
             raise InputError(f"{name} lacks the columns {missing[:5]}, which this model was made with.")
         names = known.names
-    numbers = np.empty((len(frame), len(names)), np.float32)
+    numbers = np.zeros((len(frame), len(names)), np.float32)
     categories: dict[int, tuple[str, ...]] = {}
     for place, column in enumerate(names):
+        if known is not None and known.used is not None and place not in known.used:
+            continue
         series = frame[column]
         labels = None if known is None else known.categories.get(place)
         if labels is None and (series.dtype.is_numeric() or series.dtype == narwhals.Boolean):
@@ -66,7 +68,17 @@ def as_columns(X: Any, name: str = "X", known: Columns | None = None) -> Columns
         else:
             values = zip(series.cast(narwhals.String).to_list(), series.is_null().to_list(), strict=True)
             numbers[:, place], categories[place] = _to_indices([None if gone else v for v, gone in values], labels)
+            if known is not None and labels is None and len(categories[place]) > 1:  # a single one is a constant
+                found = ", ".join(map(repr, categories[place][:3]))
+                raise InputError(f"column {column!r} of {name} holds text ({found}); this model reads numbers there.")
+    _check_no_infinity(numbers, name)
     return Columns(numbers, names, categories)
+
+
+def _check_no_infinity(numbers: np.ndarray, name: str) -> None:
+    if np.isinf(numbers).any():
+        row, column = np.argwhere(np.isinf(numbers))[0]
+        raise InputError(f"{name} holds infinity (inf) at row {row}, column {column}; allowed are numbers and NaN.")
 
 
 def is_frame(X: Any) -> bool:

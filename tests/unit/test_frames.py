@@ -1,5 +1,7 @@
 """Raw tables: frames of every library give the same numbers; names and categories are kept and found again."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas
 import pytest
@@ -43,10 +45,22 @@ def test_known_columns_are_found_by_name_and_categories_by_label():
     np.testing.assert_array_equal(columns.numbers, [[1, UNSEEN, 0, 3.0]])
 
 
+def test_what_a_model_does_not_use_is_not_looked_at():
+    known = replace(as_columns(pandas.DataFrame(COLUMNS)), used={1, 3})
+    other = pandas.DataFrame({**COLUMNS, "age": ["young", "old", "n.a."]})
+    np.testing.assert_array_equal(as_columns(other, known=known).numbers[:, 0], [0, 0, 0])
+    np.testing.assert_array_equal(as_columns(other, known=known).numbers[:, 1], [1, 0, np.nan])
+
+
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
         (pandas.DataFrame({"age": [1]}), r"X lacks the columns \['tree', 'is_old', 'height'\]"),
+        (
+            pandas.DataFrame({**COLUMNS, "age": ["20", "n.a.", "31"]}),
+            r"column 'age' of X holds text \('20', '31', 'n.a.'\)",
+        ),
+        (pandas.DataFrame({**COLUMNS, "height": [1.5, np.inf, 2.5]}), r"X holds infinity \(inf\) at row 1, column 3"),
         (pandas.DataFrame({**COLUMNS, "age": pandas.to_datetime(["2020-01-01"] * 3)}), "column 'age' of X holds dates"),
     ],
 )

@@ -118,7 +118,8 @@ class Sketch(Predictor):
         kinds = np.zeros(inputs.n_columns, np.int64) if inputs.kinds is None else inputs.kinds
         known = self.form.categories is not None
         categories = {int(p): next(labels) for p, kind in zip(places, kinds, strict=True) if known and kind > 1}
-        return Columns(np.empty((0, self.n_features), np.float32), self.form.feature_names, categories)
+        used = set(places.tolist())
+        return Columns(np.empty((0, self.n_features), np.float32), self.form.feature_names, categories, used)
 
     def predict_one(self, row: Any) -> Any:
         """The prediction for one row, (d,): a label, or a number; for hot loops, where a table of one row costs more.
