@@ -13,8 +13,11 @@ def main() -> None:
         print(f"repsketch: {error}", file=sys.stderr)
         sys.exit(2)
     from .bench import app as bench
+    from .compress import compress
     from .demo import demo
+    from .inspect import inspect
     from .paper import paper
+    from .predict import predict
 
     app = typer.Typer(
         help="Turn any trained model into a few kilobytes of counters that predict by hashing.",
@@ -22,12 +25,12 @@ def main() -> None:
         add_completion=False,
         pretty_exceptions_enable=False,
     )
-    app.command()(demo)
-    app.command()(paper)
+    for verb in (compress, predict, inspect, demo, paper):
+        app.command()(verb)
     app.add_typer(bench, name="bench")
     try:
         app()
-    except RepSketchError as error:
+    except (RepSketchError, OSError) as error:  # OSError: a file that is gone, a disk that is full
         print(f"repsketch: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:

@@ -107,12 +107,12 @@ class Sketch(Predictor):
         Columns of a data frame are found by their names, and categories by theirs, if the sketch knows them.
         """
         if self.form.feature_names is not None and is_frame(X):
-            X = as_columns(X, known=self._columns).numbers
+            X = as_columns(X, known=self.columns).numbers
         return self._runtime.outputs(X, n_threads)
 
     @cached_property
-    def _columns(self) -> Columns:
-        """Names of the columns, and labels of those with categories."""
+    def columns(self) -> Columns:
+        """What a data frame must have: names of the columns, labels of those with categories, and which are used."""
         inputs, labels = self.form.inputs, iter(self.form.categories or ())
         places = np.arange(self.n_features) if inputs.columns is None else inputs.columns
         kinds = np.zeros(inputs.n_columns, np.int64) if inputs.kinds is None else inputs.kinds

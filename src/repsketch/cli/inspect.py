@@ -1,0 +1,77 @@
+"""``repsketch inspect``: what a .rsk file holds."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..io import describe
+from ..io.data_target import listed
+
+
+def inspect(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="a .rsk file")],
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+) -> None:
+    """Say what a .rsk file is: what it takes, what it answers, how it is made, what it needs."""
+    facts = describe(file)
+    if as_json:
+        print(json.dumps(facts, indent=1, ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    grid = Table(title=str(file), show_header=False, title_justify="left")
+    for name, text in lines_of(facts):
+        grid.add_row(name, text)
+    Console(highlight=False, markup=False).print(grid)
+
+
+def lines_of(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """The facts in plain words, one pair of name and text a line."""
+    lines = [
+        ("answers", _answers(facts)),
+        ("takes", _takes(facts)),
+        ("arithmetic", "whole numbers" if facts["precision"] == "int" else str(facts["precision"])),
+        ("on a device", f"{facts['device_nbytes']:,} bytes"),
+        ("this file", f"{facts['file_nbytes']:,} bytes, format {facts['format_version']}"),
+    ]
+    if facts["projection"]:
+        lines.insert(2, ("projection", facts["projection"]))
+    for place, part in enumerate(facts["parts"]):
+        name = "rows" if len(facts["parts"]) == 1 else f"rows, part {place}"
+        lines.append((name, _part(part)))
+    if facts["linear"]:
+        lines.append(("linear term", facts["linear"]))
+    if facts["is_additive"]:
+        lines.append(("may be", "added to, merged, refitted"))
+    lines += [(f"note: {name}", str(value)) for name, value in facts["metadata"].items() if value is not None]
+    return lines
+
+
+def _answers(facts: dict[str, Any]) -> str:
+    if facts["task"] != "classification":
+        n = facts["n_outputs"]
+        values = "a value" if n == 1 else f"{n} values"
+        return f"{facts['task']}: {values}" if facts["task"] else values
+    if facts["classes"] is None:
+        return f"classification: {max(2, facts['n_outputs'])} classes"
+    return f"classification: {listed(facts['classes'])}"
+
+
+def _takes(facts: dict[str, Any]) -> str:
+    words = [f"{facts['n_features']:,} columns"]
+    if facts["n_columns"] != facts["n_features"]:
+        words.append(f"of which {facts['n_columns']:,} are used")
+    if facts["categories"]:
+        words.append(f"{len(facts['categories'])} with categories")
+    words.append("missing values allowed" if facts["accepts_missing"] else "no missing values")
+    names = f": {listed(facts['feature_names'])}" if facts["feature_names"] else ""
+    return ", ".join(words) + names
+
+
+def _part(part: dict[str, Any]) -> str:
+    rows = f"{part['n_rows']:,} rows of {part['n_buckets']} buckets, {part['counters']} counters, {part['aggregate']}"
+    codes = f"{part['n_concat']} codes a row" if part["n_concat"] > 1 else "one code a row"
+    return f"{rows}; {codes}: {part['hash']}; {part['nbytes']:,} bytes"

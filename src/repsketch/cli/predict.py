@@ -1,0 +1,111 @@
+"""``repsketch predict``: what a .rsk file says about the rows of a table."""
+
+import io
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from ..errors import InputError, require
+from ..files import write_atomically
+from ..io import load
+from ..io.data import read_table
+from .scores import METRICS, said, score
+
+ENDINGS = (".csv", ".parquet", ".npz")
+
+
+def predict(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="a .rsk file")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="a table: .csv, .csv.gz, .parquet, .npz, LIBSVM")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="file to write: .csv, .parquet, .npz; without it CSV is printed"),
+    ] = None,
+    proba: Annotated[bool, typer.Option("--proba", help="give the probability of every class, too")] = False,
+    target: Annotated[str | None, typer.Option("--target", "-t", help="column of true answers to score by")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+) -> None:
+    """Predict every row of a table. Columns are found by name where the file knows names; others are ignored."""
+    if output is not None and output.suffix.lower() not in ENDINGS:
+        raise InputError(f"the output is {str(output)!r}; allowed are files that end in {', '.join(ENDINGS)}.")
+    sketch = load(file)
+    known = sketch.columns
+    text = [known.names[place] for place in known.categories] if known.names else []
+    table = read_table(data, target, text=text, n_features=sketch.n_features)
+    if not known.names and table.X.shape[1] != sketch.n_features:
+        given = (
+            f"{table.name} has {table.X.shape[1]} columns, but {file.name} takes {sketch.n_features} and knows no names"
+        )
+        raise InputError(f"{given}; give these columns alone, the true answers split off with --target.")
+    said_so = Answers(sketch.predict(table.X), sketch.predict_proba(table.X) if proba else None, sketch.classes)
+    facts: dict[str, Any] = {"n_rows": table.n_rows}
+    if target is not None:
+        assert table.y is not None
+        facts |= {"metric": METRICS[sketch.task], "score": score(said_so.predictions, table.y, sketch.task)}
+    if output is not None:
+        write_atomically(output, said_so.to_bytes(output.suffix.lower()))
+    if as_json:
+        answers = said_so.to_dict() if output is None else {"output": str(output)}
+        print(json.dumps({**facts, **answers}, ensure_ascii=False))
+        return
+    if output is None:
+        sys.stdout.write(said_so.to_bytes(".csv").decode())
+    if target is not None:
+        line = f"{facts['metric']} {said(facts['score'], sketch.task)} on {table.n_rows:,} rows"
+        print(line, file=sys.stderr)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Predictions (n,), or (n, C) of several values, and probabilities (n, C) of ``classes``."""
+
+    predictions: np.ndarray
+    probabilities: np.ndarray | None = None
+    classes: np.ndarray | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Arrays as lists, for JSON."""
+        found = {"predictions": self.predictions.tolist()}
+        if self.probabilities is not None:
+            found |= {"classes": self._labels.tolist(), "probabilities": self.probabilities.tolist()}
+        return found
+
+    def to_bytes(self, ending: str) -> bytes:
+        """The content of a file.
+
+        >>> Answers(np.array(["a", "b"]), np.array([[0.75, 0.25], [0.5, 0.5]])).to_bytes(".csv").decode().split()
+        ['prediction,probability_0,probability_1', 'a,0.75,0.25', 'b,0.5,0.5']
+        """
+        buffer = io.BytesIO()
+        if ending == ".npz":
+            arrays: dict[str, Any] = {"predictions": self.predictions}
+            if self.probabilities is not None:
+                arrays |= {"probabilities": self.probabilities, "classes": self._labels}
+            np.savez_compressed(buffer, **arrays)
+            return buffer.getvalue()
+        frame = require("polars", "cli").DataFrame(self._columns())
+        if ending == ".parquet":
+            frame.write_parquet(buffer)
+        else:
+            frame.write_csv(buffer)
+        return buffer.getvalue()
+
+    @property
+    def _labels(self) -> np.ndarray:
+        assert self.probabilities is not None
+        return np.arange(self.probabilities.shape[1]) if self.classes is None else self.classes
+
+    def _columns(self) -> dict[str, np.ndarray]:
+        if self.predictions.ndim == 1:
+            columns = {"prediction": self.predictions}
+        else:
+            columns = {f"prediction_{place}": column for place, column in enumerate(self.predictions.T)}
+        if self.probabilities is not None:
+            pairs = zip(self._labels.tolist(), self.probabilities.T, strict=True)
+            columns |= {f"probability_{label}": column.astype(np.float32) for label, column in pairs}
+        return columns

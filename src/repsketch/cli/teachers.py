@@ -1,0 +1,79 @@
+"""Whom ``repsketch compress`` imitates: an .onnx file, or gradient-boosted trees that it trains from the table."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from ..errors import InputError, TeacherError
+from ..frames import as_columns
+from ..io.data import Table
+from ..teacher import Teacher, as_teacher
+
+MOST_CATEGORIES = 255  # of a column that scikit-learn splits into sets; the places of more labels are read as numbers
+FEWEST_SPARED = 500  # rows that are enough to spare some, so that growing stops in time
+FEWEST_OF_A_CLASS = 10  # rows among them
+FIRST_ROWS = 1_000  # that an .onnx file answers to show how many classes it has
+
+
+class ToNumbers(TransformerMixin, BaseEstimator):
+    """A raw table as sketches see it: a category is its place among the labels that ``fit`` found."""
+
+    def fit(self, X: Any, y: Any = None) -> "ToNumbers":
+        """Keep the names and labels of X."""
+        self.columns_ = as_columns(X)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Numbers (n, d), NaN where a value is missing."""
+        return as_columns(X, known=self.columns_).numbers
+
+
+def train_teacher(X: Any, y: np.ndarray, task: str, seed: int) -> Pipeline:
+    """A fitted Pipeline that takes frames, arrays and sparse matrices like X.
+
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> teacher = train_teacher(X, X[:, 0] > 0, "classification", seed=0)
+    >>> float(teacher.score(X, X[:, 0] > 0)) > 0.95
+    True
+    """
+    known = as_columns(X).categories
+    is_spared, leaf = len(y) >= FEWEST_SPARED, max(1, min(20, len(y) // 20))  # small data get small leaves
+    if task == "classification":
+        is_spared &= bool(np.unique(y, return_counts=True)[1].min() >= FEWEST_OF_A_CLASS)
+    options = {
+        "categorical_features": [place for place, labels in known.items() if 1 < len(labels) <= MOST_CATEGORIES],
+        "max_iter": 400 if is_spared else 100,
+        "early_stopping": is_spared,
+        "min_samples_leaf": leaf,
+        "random_state": seed,
+    }
+    if task == "classification":
+        trees = HistGradientBoostingClassifier(**options)
+    else:
+        trees = HistGradientBoostingRegressor(loss="absolute_error", **options)
+    return make_pipeline(ToNumbers(), trees).fit(X, y)
+
+
+def open_onnx(path: Path, table: Table, task: str | None) -> Teacher:
+    """An ONNX file as a teacher whose classes are those of the table."""
+    if table.text_columns:
+        columns = ", ".join(map(repr, table.text_columns[:3]))
+        raise InputError(
+            f"{path.name} takes numbers, but {table.name} holds text in {columns}; give the table as the model was "
+            "trained on it, leave columns out with --drop, or use --train."
+        )
+    labels = None if table.y is None else np.unique(table.y)
+    if task is None and labels is not None and (labels.dtype.kind in "Ub" or len(labels) == 2):
+        task = "classification"  # one column of outputs are then log-odds or chances, not values
+    known = as_teacher(path, task).label(table.X[:FIRST_ROWS]).classes
+    if known is None or labels is None or np.isin(labels, known).all():
+        return as_teacher(path, task)
+    if len(known) != len(labels) or not np.array_equal(known, np.arange(len(known))):
+        raise TeacherError(
+            f"{path.name} has the classes {known.tolist()[:6]}, {table.name} {labels.tolist()[:6]}; they must agree."
+        )
+    return as_teacher(path, task, classes=labels)  # a model that only counts its columns: in the order of the labels

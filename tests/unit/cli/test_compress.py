@@ -1,0 +1,222 @@
+"""``repsketch compress``: what it writes and says, whose rows it scores on, and one line for every bad input."""
+
+import json
+import os
+
+import numpy as np
+import polars
+import pytest
+from sklearn.base import clone
+
+import repsketch as rs
+from repsketch.cli.compress import MOST_HELD, split_table
+from repsketch.cli.summary import print_summary
+from repsketch.cli.teachers import train_teacher
+from repsketch.io.data import Table, read_table
+
+QUICK = ("--time-limit", "1", "--budget", "300B")
+
+
+def test_a_table_alone(people, compressed):
+    folder, result = compressed
+    assert (result.code, result.err) == (0, "")
+    assert sorted(os.listdir(folder)) == ["model.rsk", "summary.json"]
+    summary, sketch = json.loads((folder / "summary.json").read_text()), rs.load(folder / "model.rsk")
+    assert summary["sketch"]["nbytes"] == sketch.nbytes <= 512
+    assert summary["classes"] == sketch.classes.tolist() == ["high", "low"]
+    assert summary["n_rows"] == {"learnt": 400, "scored": 100}
+    _, held = split_table(read_table(people, "income", text=["zip"]), seed=0)
+    assert summary["sketch"]["score"] == (sketch.predict(held.X) == held.y).mean() > 0.8
+    assert summary["teacher"]["score"] > 0.8
+    assert summary["cost"]["lookups"] == sketch.cost().lookups
+    for word in (
+        "classification of income",
+        "trees",
+        f"{summary['sketch']['score']:.4f}",
+        f"{sketch.nbytes}",
+        "held out",
+    ):
+        assert word in result.out
+
+
+def test_json(run, tmp_path, save_onnx):
+    X = np.random.default_rng(1).normal(size=(400, 3)).astype(np.float32)
+    np.savez(tmp_path / "data.npz", X=X, y=X[:, 0] + X[:, 1])
+    model = save_onnx(tmp_path / "model.onnx", np.array([[1.0], [1.0], [0.0]]))
+    result = run("compress", model, tmp_path / "data.npz", *QUICK, "-o", tmp_path / "out", "--json")
+    assert result.code == 0
+    summary = json.loads(result.out)
+    assert summary == json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert (summary["task"], summary["metric"], summary["target"]) == ("regression", "MAE", "y")
+    assert summary["teacher"]["score"] < 1e-5
+    assert summary["teacher"]["nbytes"] == model.stat().st_size
+    assert summary["sketch"]["reduction"] == model.stat().st_size / summary["sketch"]["nbytes"]
+    assert summary["sketch"]["score"] < 0.5
+
+
+def test_a_model_that_counts_its_columns_has_the_labels_in_order(run, tmp_path, save_onnx):
+    X = np.random.default_rng(2).normal(size=(300, 2))
+    labels = np.array(["ash", "elm", "oak"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    table = polars.DataFrame({"a": X[:, 0], "b": X[:, 1], "tree": labels})
+    table.write_parquet(tmp_path / "trees.parquet")
+    test = table.select("tree", "b", "a").head(50)  # in another order
+    test.write_csv(tmp_path / "test.csv")
+    model = save_onnx(tmp_path / "m.onnx", np.array([[-9.0, 0.0, 9.0], [0.0, 0.0, 0.0]]), last="Softmax")
+    options = ("-t", "tree", "--test", tmp_path / "test.csv", "-o", tmp_path / "out", *QUICK)
+    result = run("compress", model, tmp_path / "trees.parquet", *options)
+    assert result.code == 0, result.err
+    summary, sketch = json.loads((tmp_path / "out" / "summary.json").read_text()), rs.load(tmp_path / "out/model.rsk")
+    assert sketch.classes.tolist() == ["ash", "elm", "oak"]
+    assert summary["n_rows"] == {"learnt": 300, "scored": 50}
+    assert summary["scored_on"] == "rows of test.csv"
+    assert summary["sketch"]["score"] == (sketch.predict(test) == labels[:50]).mean() > 0.7
+    assert 0.3 < summary["teacher"]["score"] < 0.8  # never answers elm
+
+
+def test_one_column_for_two_labels_is_a_classifier(run, tmp_path, save_onnx):
+    X = np.random.default_rng(3).normal(size=(300, 2))
+    polars.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": X[:, 0] > 0}).write_csv(tmp_path / "data.csv")
+    model = save_onnx(tmp_path / "m.onnx", np.array([[5.0], [0.0]]), last="Sigmoid")
+    result = run("compress", model, tmp_path / "data.csv", "-t", "y", "-o", tmp_path / "out", "--json", *QUICK)
+    summary = json.loads(result.out)
+    assert (summary["task"], summary["classes"]) == ("classification", [False, True])
+    assert summary["teacher"]["score"] == 1.0
+    assert summary["sketch"]["score"] > 0.9
+
+
+def test_without_a_target_the_teacher_is_the_judge(run, tmp_path, save_onnx):
+    X = np.random.default_rng(4).normal(size=(300, 2))
+    polars.DataFrame({"a": X[:, 0], "b": X[:, 1]}).write_csv(tmp_path / "data.csv")
+    model = save_onnx(tmp_path / "m.onnx", np.array([[5.0, 0.0], [0.0, 0.0]]))
+    result = run("compress", model, tmp_path / "data.csv", "-o", tmp_path / "out", *QUICK)
+    assert result.code == 0, result.err
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["scored_against"] == "teacher"
+    assert summary["teacher"]["score"] is None
+    assert summary["sketch"]["score"] > 0.9
+    assert "agreement with the teacher" in result.out
+
+
+def test_rows_held_out():
+    X, y = np.arange(100.0)[:, None], np.arange(100)
+    learnt, held = split_table(Table("t", X, y), seed=5)
+    assert (learnt.n_rows, held.n_rows) == (80, 20)
+    assert sorted([*learnt.y, *held.y]) == y.tolist()
+    np.testing.assert_array_equal(held.X[:, 0], held.y)
+    assert held.y.tolist() != split_table(Table("t", X, y), seed=6)[1].y.tolist()
+    assert split_table(Table("t", np.zeros((60_000, 1))), seed=0)[1].n_rows == MOST_HELD
+    few, same = split_table(Table("t", X[:4], y[:4]), seed=0)
+    assert few.y.tolist() == same.y.tolist() == [0, 1, 2, 3]
+
+
+def test_a_few_rows_are_scored_where_they_were_learnt(run, tmp_path):
+    path = tmp_path / "few.csv"
+    path.write_text("x,y\n1,a\n2,b\n3,a\n4,b\n")
+    result = run("compress", "--train", path, "-t", "y", "-o", tmp_path / "out", *QUICK)
+    assert result.code == 0, result.err
+    assert "scored on 4 rows learnt from" in result.out
+
+
+def test_company_is_printed(capsys):
+    cost = {"operations": 9.0, "adds": 4.0, "multiplies": 2, "lookups": 2, "others": 1.0}
+    summary = {
+        "task": "classification", "target": "y", "metric": "accuracy", "scored_against": "target",
+        "scored_on": "rows held out", "n_rows": {"learnt": 8, "scored": 2}, "cost": cost, "seconds": 1.5,
+        "teacher": {"name": "m.onnx", "nbytes": 4_000, "score": 0.9}, "files": ["a.rsk"],
+        "sketch": {"nbytes": 400, "score": 0.8, "reduction": 10.0},
+        "company": [{"name": "boosted trees", "nbytes": 399, "score": 0.85, "loss": 0.3}],
+        "verdict": "boosted trees are better here by more than the noise",
+    }  # fmt: skip
+    print_summary(summary)
+    said = capsys.readouterr().out
+    for word in ("boosted trees", "399", "0.8500", summary["verdict"], "10.0 times smaller", "4,000", "--test"):
+        assert word in said
+
+
+class TestTrain:
+    def test_a_raw_table_with_many_labels_and_missing_values(self):
+        rng = np.random.default_rng(6)
+        numbers = rng.normal(size=1_000)
+        frame = polars.DataFrame(
+            {
+                "x": np.where(rng.random(1_000) < 0.1, np.nan, numbers),
+                "many": [f"label {i % 400}" for i in range(1_000)],
+                "kind": [["a", "b", None][i % 3] for i in range(1_000)],
+            }
+        )
+        y = np.where((numbers > 0) ^ (np.arange(1_000) % 3 == 0), "yes", "no")
+        teacher = train_teacher(frame, y, "classification", seed=0)
+        assert (teacher.predict(frame) == y).mean() > 0.9
+        again = clone(teacher).fit(frame, y)
+        np.testing.assert_array_equal(again.predict(frame), teacher.predict(frame))
+        unseen = frame.with_columns(polars.lit("c").alias("kind")).select("kind", "many", "x")
+        unknown = frame.with_columns(polars.lit(None, polars.String).alias("kind"))
+        np.testing.assert_array_equal(teacher.predict(unseen), teacher.predict(unknown))
+
+    def test_a_class_with_one_member(self):
+        X, y = np.arange(600.0)[:, None], np.array(["a"] * 300 + ["b"] * 299 + ["c"])
+        assert (train_teacher(X, y, "classification", seed=0).predict(X) == y).mean() > 0.99
+
+
+BAD = {
+    "one file": (["model.onnx"], "compress was given 'model.onnx'; allowed is MODEL DATA"),
+    "a table without --train": (["people.csv"], "allowed is MODEL DATA, an .onnx file and a table, or --train"),
+    "two files and --train": (["--train", "model.onnx", "people.csv"], "--train with two files"),
+    "the other way round": (["people.csv", "model.onnx"], "allowed is MODEL DATA"),
+    "a pickle": (["model.pkl", "people.csv"], "'model.pkl': not yet: .pkl models; export the model to .onnx"),
+    "no model": (["other.onnx", "numbers.csv", "-t", "y"], "there is no file 'other.onnx'"),
+    "no table": (["model.onnx", "other.csv"], "there is no file 'other.csv'"),
+    "no target": (["--train", "people.csv"], "--train needs --target, the column of people.csv to predict"),
+    "an unknown target": (["--train", "people.csv", "-t", "wage"], "people.csv has no column 'wage'; it has 'age'"),
+    "an unknown column": (["--train", "people.csv", "--drop", "wage"], "has no column 'wage' to drop"),
+    "a missing target": (["--train", "people.csv", "-t", "age"], "the target 'age' of people.csv is missing in"),
+    "a budget": (["--train", "people.csv", "-t", "income", "-b", "4GB"], "budget='4GB'; allowed is"),
+    "a task": (["--train", "people.csv", "-t", "income", "--task", "ranking"], "task='ranking'; allowed are"),
+    "a task for text": (["--train", "people.csv", "-t", "income", "--task", "regression"], "y holds"),
+    "a time limit": (["--train", "people.csv", "-t", "income", "--time-limit", "0"], "time_limit=0.0; allowed is"),
+    "text for a model of numbers": (["model.onnx", "people.csv", "-t", "income"], "holds text in 'job'"),
+    "another width": (["model.onnx", "numbers.csv"], "X has 3 features, but this model takes 2"),
+    "another number of classes": (["model.onnx", "numbers.csv", "-t", "y"], "classes [0, 1], numbers.csv [0, 1, 2]"),
+    "a folder that is a file": (["--train", "people.csv", "-t", "income", "-o", "a_file"], "'a_file' is a file"),
+    "a folder in a file": (["--train", "people.csv", "-t", "income", "-o", "a_file/b"], "a_file' is a file"),
+    "a test of other columns": (["--train", "people.csv", "-t", "income", "--test", "numbers.csv"], "'income'"),
+}
+
+
+class TestErrors:
+    @pytest.fixture(autouse=True)
+    def folder(self, tmp_path, monkeypatch, people, save_onnx):
+        """A folder to stand in, with a model and a table."""
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "people.csv").write_bytes(people.read_bytes())
+        (tmp_path / "a_file").write_text("")
+        (tmp_path / "numbers.csv").write_text("a,b,y\n" + "1,2,0\n2,3,1\n3,4,2\n" * 10)
+        save_onnx(tmp_path / "model.onnx", np.ones((2, 2)))
+
+    @pytest.mark.parametrize("name", BAD)
+    def test_one_line_and_code_2(self, run, tmp_path, name):
+        arguments, message = BAD[name]
+        before = sorted(os.listdir(tmp_path))
+        result = run("compress", *arguments)
+        assert (result.code, result.out) == (2, "")
+        assert result.err.startswith("repsketch: ")
+        assert message in result.err
+        assert result.err.count("\n") == 1
+        assert sorted(os.listdir(tmp_path)) == before
+
+    def test_no_argument_at_all(self, run):
+        result = run("compress")
+        assert result.code == 2
+        assert "MODEL" in result.err
+
+    @pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt, 130), (OSError, 2)])
+    def test_stopped_while_writing(self, run, monkeypatch, tmp_path, error, code):
+        (tmp_path / "out").mkdir()
+
+        def fail(*arguments):
+            raise error("disk full")
+
+        monkeypatch.setattr(os, "replace", fail)
+        result = run("compress", "--train", "numbers.csv", "-t", "y", "-o", "out", *QUICK)
+        assert result.code == code
+        assert os.listdir(tmp_path / "out") == []

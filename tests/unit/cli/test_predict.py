@@ -1,0 +1,139 @@
+"""``repsketch predict``: the library's answers, on the screen and in files."""
+
+import io
+import json
+
+import numpy as np
+import pandas
+import polars
+import pytest
+from sklearn.datasets import dump_svmlight_file
+
+import repsketch as rs
+
+
+@pytest.fixture(scope="module")
+def model(compressed):
+    return compressed[0] / "model.rsk"
+
+
+@pytest.fixture(scope="module")
+def expected(model, people):
+    """The library's answer for the same table, read by another reader."""
+    frame = pandas.read_csv(people, na_values=["?"], dtype={"zip": str})
+    sketch = rs.load(model)
+    return sketch.predict(frame), sketch.predict_proba(frame), frame["income"].to_numpy(str)
+
+
+def test_csv_on_the_screen(run, model, people, expected):
+    result = run("predict", model, people)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.splitlines() == ["prediction", *expected[0]]
+
+
+def test_probabilities(run, model, people, expected):
+    printed = polars.read_csv(io.StringIO(run("predict", model, people, "--proba").out))
+    assert printed.columns == ["prediction", "probability_high", "probability_low"]
+    assert printed["prediction"].to_list() == expected[0].tolist()
+    np.testing.assert_allclose(printed[:, 1:].to_numpy(), expected[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+def test_a_table_as_a_file(run, model, people, expected, tmp_path, name):
+    result = run("predict", model, people, "--proba", "-o", tmp_path / name)
+    assert (result.code, result.out, result.err) == (0, "", "")
+    frame = (polars.read_csv if name == "out.csv" else polars.read_parquet)(tmp_path / name)
+    assert frame["prediction"].to_list() == expected[0].tolist()
+    np.testing.assert_allclose(frame["probability_low"].to_numpy(), expected[1][:, 1], rtol=1e-6)
+
+
+def test_arrays_as_a_file(run, model, people, expected, tmp_path):
+    run("predict", model, people, "-o", tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz") as arrays:
+        assert arrays.files == ["predictions"]
+    run("predict", model, people, "--proba", "-o", tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz") as arrays:
+        np.testing.assert_array_equal(arrays["predictions"], expected[0])
+        np.testing.assert_array_equal(arrays["probabilities"], expected[1])
+        assert arrays["classes"].tolist() == ["high", "low"]
+
+
+def test_a_score(run, model, people, expected, tmp_path):
+    accuracy = (expected[0] == expected[2]).mean()
+    result = run("predict", model, people, "--target", "income")
+    assert result.err == f"accuracy {accuracy:.4f} on 500 rows\n"
+    assert result.out.splitlines() == ["prediction", *expected[0]]
+    result = run("predict", model, people, "--target", "income", "--json", "-o", tmp_path / "out.csv")
+    facts = json.loads(result.out)
+    assert facts == {"n_rows": 500, "metric": "accuracy", "score": accuracy, "output": str(tmp_path / "out.csv")}
+
+
+def test_json(run, model, people, expected):
+    facts = json.loads(run("predict", model, people, "--json", "--proba").out)
+    assert facts["predictions"] == expected[0].tolist()
+    assert facts["probabilities"] == expected[1].tolist()
+    assert facts["classes"] == ["high", "low"]
+
+
+def test_columns_are_found_by_name(run, model, people, expected, tmp_path):
+    frame = polars.read_csv(people, schema_overrides={"zip": polars.String}, null_values="?")
+    frame.select("zip", "member", polars.lit(1).alias("extra"), "job", "age").write_csv(tmp_path / "other.csv")
+    assert run("predict", model, tmp_path / "other.csv").out.splitlines()[1:] == expected[0].tolist()
+    one = frame.with_columns(polars.lit("001").alias("zip"))  # a label that looks like a number
+    one.write_csv(tmp_path / "one.csv")
+    assert run("predict", model, tmp_path / "one.csv").out.splitlines()[1:] == rs.load(model).predict(one).tolist()
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory):
+    """A regressor of three columns without names, and rows for it."""
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    X[:, 2] = 0.0
+    sketch = rs.compress(None, X, 2 * X[:, 0], budget="256B", random_state=0, time_limit=1, progress=False)
+    path = tmp_path_factory.mktemp("numbers") / "numbers.rsk"
+    sketch.save(path)
+    return path, X, sketch.predict(X)
+
+
+def test_arrays_and_sparse_rows(run, numbers, tmp_path):
+    path, X, predicted = numbers
+    np.savez(tmp_path / "rows.npz", X=X, y=X[:, 0])
+    dump_svmlight_file(X, 2 * X[:, 0], str(tmp_path / "rows.svm"))  # its last column is empty, so the file is narrower
+    mae = np.abs(predicted - 2 * X[:, 0]).mean()
+    for name, target, expected in (("rows.svm", "label", mae), ("rows.npz", "y", np.abs(predicted - X[:, 0]).mean())):
+        facts = json.loads(run("predict", path, tmp_path / name, "--target", target, "--json").out)
+        assert facts["predictions"] == predicted.tolist()
+        assert facts["metric"] == "MAE"
+        assert facts["score"] == pytest.approx(expected, rel=1e-6)
+
+
+BAD = {
+    "no file": (["other.rsk", "people.csv"], "other.rsk"),
+    "no sketch": (["people.csv", "people.csv"], "this is no .rsk file"),
+    "no table": (["model.rsk", "other.csv"], "there is no file 'other.csv'"),
+    "lacking columns": (["model.rsk", "narrow.csv"], "lacks the columns"),
+    "text for numbers": (["model.rsk", "text.csv"], "column 'age' of X holds text ('old', 'young'); this model reads"),
+    "an output": (["model.rsk", "people.csv", "-o", "out.xls"], "the output is 'out.xls'; allowed are"),
+    "no such folder": (["model.rsk", "people.csv", "-o", "no/out.csv"], "no/"),
+    "an unknown target": (["model.rsk", "people.csv", "-t", "wage"], "has no column 'wage'"),
+    "a width": (["numbers.rsk", "narrow.csv"], "narrow.csv has 2 columns, but numbers.rsk takes 3 and knows no names"),
+    "chances of values": (["numbers.rsk", "three.csv", "--proba"], "only classifiers have probabilities"),
+    "text as values": (["numbers.rsk", "four.csv", "-t", "y"], "the target holds text, such as 'high'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_one_line_and_code_2(run, model, numbers, people, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    for source in (model, numbers[0], people):
+        (tmp_path / source.name).write_bytes(source.read_bytes())
+    (tmp_path / "narrow.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "three.csv").write_text("a,b,c\n1,2,3\n")
+    (tmp_path / "four.csv").write_text("a,b,c,y\n1,2,3,high\n")
+    (tmp_path / "text.csv").write_text("age,job,member,zip\nold,clerk,true,001\nyoung,clerk,true,001\n")
+    arguments, message = BAD[name]
+    result = run("predict", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("repsketch: ")
+    assert message in result.err
+    assert result.err.count("\n") == 1
