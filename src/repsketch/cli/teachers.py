@@ -67,7 +67,7 @@ def open_onnx(path: Path, table: Table, task: str | None) -> Teacher:
             "trained on it, leave columns out with --drop, or use --train."
         )
     labels = None if table.y is None else np.unique(table.y)
-    if task is None and labels is not None and (labels.dtype.kind in "Ub" or len(labels) == 2):
+    if task is None and labels is not None and len(labels) == 2:
         task = "classification"  # one column of outputs are then log-odds or chances, not values
     known = as_teacher(path, task).label(table.X[:FIRST_ROWS]).classes
     if known is None or labels is None or np.isin(labels, known).all():

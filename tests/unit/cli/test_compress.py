@@ -75,11 +75,11 @@ def test_a_model_that_counts_its_columns_has_the_labels_in_order(run, tmp_path, 
 
 def test_one_column_for_two_labels_is_a_classifier(run, tmp_path, save_onnx):
     X = np.random.default_rng(3).normal(size=(300, 2))
-    polars.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": X[:, 0] > 0}).write_csv(tmp_path / "data.csv")
+    polars.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": (X[:, 0] > 0) + 3}).write_csv(tmp_path / "data.csv")
     model = save_onnx(tmp_path / "m.onnx", np.array([[5.0], [0.0]]), last="Sigmoid")
     result = run("compress", model, tmp_path / "data.csv", "-t", "y", "-o", tmp_path / "out", "--json", *QUICK)
     summary = json.loads(result.out)
-    assert (summary["task"], summary["classes"]) == ("classification", [False, True])
+    assert (summary["task"], summary["classes"]) == ("classification", [3, 4])
     assert summary["teacher"]["score"] == 1.0
     assert summary["sketch"]["score"] > 0.9
 
@@ -95,6 +95,23 @@ def test_without_a_target_the_teacher_is_the_judge(run, tmp_path, save_onnx):
     assert summary["teacher"]["score"] is None
     assert summary["sketch"]["score"] > 0.9
     assert "agreement with the teacher" in result.out
+
+
+def test_rows_held_out_teach_nobody(run, people, tmp_path, monkeypatch):
+    seen = []
+
+    def spy(function):
+        def call(*arguments, **options):
+            seen.extend(argument for argument in arguments if isinstance(argument, polars.DataFrame))
+            return function(*arguments, **options)
+
+        return call
+
+    monkeypatch.setattr("repsketch.cli.compress.compress_model", spy(rs.compress))
+    monkeypatch.setattr("repsketch.cli.teachers.train_teacher", spy(train_teacher))
+    assert run("compress", "--train", people, "-t", "income", "-o", tmp_path, "--seed", 3, *QUICK).code == 0
+    learnt, _ = split_table(read_table(people, "income"), seed=3)
+    assert [frame.equals(learnt.X) for frame in seen] == [True, True]
 
 
 def test_rows_held_out():

@@ -6,7 +6,9 @@ import zipfile
 
 import numpy as np
 import polars
+import pyarrow
 import pytest
+from pyarrow import parquet
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
@@ -234,6 +236,12 @@ def test_npz_files_of_other_things(tmp_path):
 def test_parquet_columns_of_other_things(tmp_path):
     polars.DataFrame({"a": [[1], [2]]}).write_parquet(tmp_path / "a.parquet")
     with pytest.raises(InputError, match=r"column 'a' of a.parquet holds List\(Int64\)"):
+        read_table(tmp_path / "a.parquet")
+    broken = pyarrow.Array.from_buffers(
+        pyarrow.string(), 1, [None, pyarrow.py_buffer(np.array([0, 2], np.int32)), pyarrow.py_buffer(b"\xff\xfe")]
+    )
+    parquet.write_table(pyarrow.table({"a": broken}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="Invalid UTF8"):
         read_table(tmp_path / "a.parquet")
     dates = polars.DataFrame({"a": [1, 2], "day": ["2020-01-01", "2020-01-02"]}).with_columns(
         polars.col("day").str.to_date()
