@@ -61,7 +61,8 @@ def print_summary(summary: dict[str, Any]) -> None:
     console = Console(highlight=False, markup=False)
     console.print(
         f"{task} of {summary['target'] or 'what the teacher answers'}: {rows['learnt']:,} rows learnt from, "
-        f"scored on {rows['scored']:,} {summary['scored_on']}"
+        f"scored on {rows['scored']:,} {summary['scored_on']}",
+        soft_wrap=True,
     )
     against = " (agreement with the teacher)" if summary["scored_against"] == "teacher" else ""
     grid = Grid("", f"{summary['metric']}{against}", "bytes")
