@@ -310,16 +310,58 @@ NB_MODULE(_native, m) {
         "u"_a, "v"_a, "grad_kernel"_a, "grad_u"_a, "grad_v"_a);
 
     m.def(
-        "train_histogram",
-        [](Array<const uint8_t, 2> bins, Array<const uint8_t, 1> buckets, Matrix numbers, Array<double, 4> sums) {
-            const rsk_train_shape shape = {uint32_t(bins.shape(0)), uint32_t(bins.shape(1)), uint32_t(sums.shape(1)),
-                                           uint32_t(sums.shape(2)), uint32_t(sums.shape(3))};
-            if (buckets.shape(0) != shape.n_rows || numbers.shape(0) != shape.n_rows)
-                throw nb::value_error("bins, buckets and numbers differ in rows");
-            if (sums.shape(0) != shape.n_columns || numbers.shape(1) != shape.n_numbers)
-                throw nb::value_error("sums must be (columns, buckets, bins, numbers)");
+        "train_gains",
+        [](Array<const uint64_t, 1> starts, Array<const uint32_t, 1> rows, Array<const uint8_t, 1> bins,
+           Array<const uint8_t, 1> usual, Array<const uint32_t, 1> codes, Array<const uint8_t, 1> is_category,
+           Array<const uint8_t, 1> buckets, uint32_t n_buckets, Matrix numbers, double strength,
+           Array<double, 1> gains) {
+            const size_t n_columns = usual.shape(0);
+            if (starts.shape(0) != n_columns + 1 || codes.shape(0) != n_columns + 1 ||
+                is_category.shape(0) != n_columns)
+                throw nb::value_error("starts, codes, usual and is_category differ in columns");
+            if (!std::is_sorted(starts.data(), starts.data() + n_columns + 1) ||
+                !std::is_sorted(codes.data(), codes.data() + n_columns + 1) || codes.data()[0] != 0)
+                throw nb::value_error("starts and codes must rise, codes from 0");
+            if (starts.data()[n_columns] > rows.shape(0) || rows.shape(0) != bins.shape(0) ||
+                codes.data()[n_columns] != gains.shape(0))
+                throw nb::value_error("starts, rows, bins, codes and gains disagree");
+            if (buckets.shape(0) != numbers.shape(0) || numbers.shape(1) % 2)
+                throw nb::value_error("numbers must be (rows, slopes and curvatures)");
+            const rsk_train_columns columns = {uint32_t(n_columns), uint32_t(buckets.shape(0)), starts.data(),
+                                               rows.data(), bins.data(), usual.data(), codes.data(),
+                                               is_category.data()};
+            const rsk_train_slopes slopes = {n_buckets, uint32_t(numbers.shape(1) / 2), buckets.data(),
+                                             numbers.data(), strength};
             nb::gil_scoped_release release;
-            rsk_train_histogram(&shape, bins.data(), buckets.data(), numbers.data(), sums.data());
+            std::vector<double> work(rsk_train_work(&columns, &slopes));
+            rsk_train_gains(&columns, &slopes, work.data(), gains.data());
         },
-        "bins"_a, "buckets"_a, "numbers"_a, "sums"_a);
+        "starts"_a, "rows"_a, "bins"_a, "usual"_a, "codes"_a, "is_category"_a, "buckets"_a, "n_buckets"_a,
+        "numbers"_a, "strength"_a, "gains"_a);
+
+    m.def(
+        "train_fit_rows",
+        [](Array<const uint8_t, 2> buckets, Array<const double, 3> wanted, Array<double, 3> values,
+           Array<double, 2> outputs, Array<double, 2> slope, Array<const double, 2> curvature, double strength,
+           double longest, double grid, double largest) {
+            const size_t n_rows = buckets.shape(0), n_data = buckets.shape(1);
+            const size_t n_buckets = values.shape(1), n_outputs = values.shape(2);
+            for (size_t axis = 0; axis < 3; axis++)
+                if (wanted.shape(axis) != values.shape(axis)) throw nb::value_error("wanted and values differ");
+            if (values.shape(0) != n_rows) throw nb::value_error("buckets and values differ in rows");
+            for (const auto *shape : {outputs.shape_ptr(), slope.shape_ptr(), curvature.shape_ptr()})
+                if (size_t(shape[0]) != n_data || size_t(shape[1]) != n_outputs)
+                    throw nb::value_error("outputs, slope and curvature must be (data, outputs)");
+            if (std::any_of(buckets.data(), buckets.data() + n_rows * n_data,
+                            [&](uint8_t bucket) { return bucket >= n_buckets; }))
+                throw nb::value_error("a bucket is too large");
+            const rsk_train_fit fit = {uint32_t(n_rows), uint32_t(n_data), uint32_t(n_buckets), uint32_t(n_outputs),
+                                       strength, longest, grid, largest};
+            nb::gil_scoped_release release;
+            std::vector<double> work(2 * n_buckets * n_outputs);
+            rsk_train_fit_rows(&fit, buckets.data(), wanted.data(), values.data(), outputs.data(), slope.data(),
+                               curvature.data(), work.data());
+        },
+        "buckets"_a, "wanted"_a, "values"_a, "outputs"_a, "slope"_a, "curvature"_a, "strength"_a, "longest"_a,
+        "grid"_a, "largest"_a);
 }

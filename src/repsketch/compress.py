@@ -13,10 +13,10 @@ from .arrays import as_outputs, check_not_empty
 from .errors import InputError, require
 from .frames import Columns, as_columns
 from .lsh.generator import resolve_seed
-from .predictor import TASKS, to_probabilities
+from .predictor import TASKS
 from .settings import check_choice, check_number
 from .sketch import CompiledSketch, Form
-from .teacher import as_teacher
+from .teacher import TeacherOutputs, as_teacher
 from .tune.budget import parse_budget
 
 MOST_COLUMNS = 256  # that sketches are made of; of wider tables the most telling ones
@@ -37,6 +37,7 @@ class Targets:
     answers: np.ndarray | None
     task: str
     classes: np.ndarray | None
+    outputs: TeacherOutputs | None = None  # the teacher's, where there are labels to train copies of it with
 
 
 def compress(
@@ -69,6 +70,7 @@ def compress(
     (True, True)
     """
     require("torch", "train")
+    from .tune.folds import LONGEST, answers_out_of_fold, is_refittable
     from .tune.problem import Problem
     from .tune.search import search
 
@@ -90,6 +92,12 @@ def compress(
         n_categories={place: len(labels) for place, labels in _told_apart(columns).items()},
         seed=seed,
     )
+    if targets.outputs is not None and is_refittable(model):
+        limit = LONGEST if time_limit is None else min(LONGEST, time_limit / 3)
+        answers = answers_out_of_fold(
+            model, X, y, problem.kept, targets.outputs, seed=seed, longest=limit, progress=progress
+        )
+        problem = problem if answers is None else problem.answered(answers)
     narrow = problem.narrowed(MOST_COLUMNS)
     best = search(narrow, nbytes, seed=seed, time_limit=time_limit, progress=progress)[0]
     return CompiledSketch(_with_names(best.form, columns))
@@ -114,19 +122,18 @@ def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> T
     if model is None:
         labels, task, classes = _read_labels(y, n_rows, task, None)
         return Targets(labels, None, task, classes)
+    from .tune.folds import as_chances
+
     outputs = as_teacher(model, task).label(X)
     if len(outputs.values) != n_rows:
         raise InputError(f"the model answers {len(outputs.values)} rows for the {n_rows} of X.")
-    answers = outputs.values
-    if outputs.task == "classification":
-        answers = to_probabilities(answers)
-        answers = answers[:, 1:] if answers.shape[1] == 2 else answers
+    answers = as_chances(outputs)
     if y is None:
         return Targets(answers, None, outputs.task, outputs.classes)
     labels, _, classes = _read_labels(y, n_rows, outputs.task, outputs.classes)
     if labels.shape != answers.shape:
         raise InputError(f"the model has {answers.shape[1]} outputs, y {labels.shape[1]}; they must agree.")
-    return Targets(labels, answers, outputs.task, classes)
+    return Targets(labels, answers, outputs.task, classes, outputs)
 
 
 def _read_labels(

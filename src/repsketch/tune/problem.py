@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
-from ..sketch.inputs import BOOLEAN, NUMERIC, Inputs
+from ..sketch.inputs import LARGEST_VALUE, Inputs
 from ..sketch.train.candidates import Thresholds
-from ..sketch.train.columns import find_kinds, ranged_inputs, standard_inputs
+from ..sketch.train.columns import find_kinds, projected_inputs, ranged_inputs, standard_inputs
 from ..sketch.train.interpolated import Lesson
 from ..sketch.train.objective import Absolute, Logistic, Objective, Softmax
 
@@ -29,6 +29,7 @@ class Problem:
     unit, middle : (C,) from values trained on to outputs
     held : (m,) rows that settings are chosen on
     places : the columns in use, rising; None for all
+    spares_none : train on all rows, also on those held out
     """
 
     X: np.ndarray
@@ -41,6 +42,7 @@ class Problem:
     middle: np.ndarray
     held: np.ndarray
     places: np.ndarray | None = None
+    spares_none: bool = False
 
     @classmethod
     def of(
@@ -63,15 +65,24 @@ class Problem:
             answers = None if answers is None else (answers - middle) / unit
         order = np.random.default_rng([seed, 7]).permutation(len(X))
         held = order[: min(int(HELD_FRACTION * len(X)), MOST_HELD)]
-        if len(held) < FEWEST_HELD:
-            held = order  # too few rows to spare any: judged where it was trained
+        spares_none = len(held) < FEWEST_HELD  # too few rows to spare any: judged where it was trained
+        held = order if spares_none else held
         kinds = find_kinds(X, n_categories)
-        return cls(X, kinds, labels, answers, task, classes, unit, middle, np.sort(held))
+        return cls(X, kinds, labels, answers, task, classes, unit, middle, np.sort(held), spares_none=spares_none)
+
+    def answered(self, answers: np.ndarray) -> "Problem":
+        """The same problem with other answers (n, C) of a teacher, chances or raw values."""
+        return replace(self, answers=(answers - self.middle) / self.unit)
+
+    def whole(self) -> "Problem":
+        """The same problem trained on all rows: for settings that have been chosen."""
+        return replace(self, spares_none=True)
 
     @cached_property
     def kept(self) -> np.ndarray:
-        """The rows that are not held out."""
-        return np.setdiff1d(np.arange(len(self.X)), self.held) if len(self.held) < len(self.X) else self.held
+        """The rows that are trained on."""
+        everything = np.arange(len(self.X))
+        return everything if self.spares_none else np.setdiff1d(everything, self.held)
 
     def narrowed(self, most: int) -> "Problem":
         """The same problem with the most telling columns alone.
@@ -83,11 +94,10 @@ class Problem:
         objective = self.objective(self.kept, 0.0)
         slope, curvature = objective.slopes(np.repeat(objective.start()[None], len(self.kept), axis=0))
         numbers = np.concatenate([slope, curvature], axis=1).astype(np.float32)
-        codes, _ = self.thresholds
+        codes, _ = self.thresholds(self.ranged)
         gains = codes.gains(np.zeros(len(numbers), np.uint8), 1, numbers, 1.0)
-        owners = np.repeat(np.arange(len(self.kinds)), np.maximum(self.kinds, 1))  # of the values
         best = np.zeros(len(self.kinds))
-        np.maximum.at(best, owners[np.repeat(np.arange(len(codes.borders)), np.diff(codes.starts))], gains)
+        np.maximum.at(best, np.repeat(np.arange(len(self.kinds)), np.diff(codes.starts)), gains)
         return replace(self, places=np.sort(np.argsort(-best, kind="stable")[:most]))
 
     def subset(self, n_kept: int, seed: int) -> "Problem":
@@ -128,27 +138,29 @@ class Problem:
 
     @cached_property
     def ranged(self) -> Inputs:
-        """Inputs for thresholds."""
+        """Inputs for thresholds of one byte."""
         return self._inputs(ranged_inputs, self.kinds)
+
+    @cached_property
+    def finely_ranged(self) -> Inputs:
+        """Inputs for thresholds of two bytes."""
+        return self._inputs(partial(ranged_inputs, largest=LARGEST_VALUE), self.kinds)
 
     @cached_property
     def standard(self) -> Inputs:
         """Inputs for sums of columns."""
         return self._inputs(standard_inputs, self.kinds)
 
-    @cached_property
-    def thresholds(self) -> tuple[Thresholds, Thresholds]:
-        """Threshold codes over the kept and the held rows."""
-        kept = Thresholds.between(self.ranged.values(self.X[self.kept]))
-        return kept, Thresholds(self.ranged.values(self.X[self.held]), kept.borders)
+    def projected(self, reading: str) -> Inputs:
+        """Inputs for a projection."""
+        return self._inputs(partial(projected_inputs, reading=reading), self.kinds)
 
-    @cached_property
-    def projected_inputs(self) -> Inputs:
-        """Inputs for a projection: booleans count as numbers, so that all columns share its few bits."""
-        return self._inputs(standard_inputs, np.where(self.kinds == BOOLEAN, NUMERIC, self.kinds))
+    def thresholds(self, inputs: Inputs) -> tuple[Thresholds, Thresholds]:
+        """Codes on single columns over the kept and the held rows."""
+        kept = Thresholds.between(inputs.values(self.X[self.kept]), inputs.kinds)
+        return kept, kept.over(inputs.values(self.X[self.held]))
 
-    def lesson(self, rows: np.ndarray, mixture: float) -> Lesson:
+    def lesson(self, inputs: Inputs, rows: np.ndarray, mixture: float) -> Lesson:
         """Some rows as interpolated rows learn them."""
-        values = self.projected_inputs.values(self.X[rows]).T
         answers = None if self.answers is None else self.answers[rows]
-        return Lesson(values, self.labels[rows], answers, mixture, self.task)
+        return Lesson(inputs.values(self.X[rows]).T, self.labels[rows], answers, mixture, self.task)

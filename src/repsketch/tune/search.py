@@ -1,41 +1,39 @@
 """From a problem and a budget to the best sketch: many cheap fits, then few thorough ones, judged on held-out rows."""
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from ..errors import InputError
 from ..progress import progress_bar
 from .problem import Problem
+from .recipes import Recipe, first_recipes, neighbours
 from .smooth import SmoothTrials
-from .trials import Family, GreedyTrials, Trial, bit_family, threshold_family
+from .trials import Family, GreedyTrials, Refit, Trial, bit_family, threshold_family
 
-ROUGH_ROWS, ROUGH_STEPS = 6_000, 1_000  # of the cheap fits
-N_THOROUGH = 3
-STRENGTHS = (3.0, 30.0, 300.0)
-MIXTURES = {"classification": 0.5, "regression": 0.7}
+CLOSE = 0.03  # of what the best recipe explains: others so near to it are starts of the climb, too
+N_STARTS, N_CLIMBED, N_THOROUGH = 3, 16, 3  # recipes to start from, looked at on the way, fitted thoroughly
+SMALL_ROWS = 20_000  # of so few rows none is spared in the end: the best recipe is trained again on all
+FEWER_FROM = 2_048  # bytes; from there on fewer rows than fit may be best
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """How a sketch is trained: rows of K codes chosen greedily, or (K = 0) interpolated rows of p coordinates."""
+class Effort:
+    """How thoroughly a recipe is fitted: rows of data, steps of gradient descent, ways to refit, shares of the rows."""
 
-    family: str
-    n_concat: int = 0
-    rate: float = 0.3
-    counter_type: str = "int8"
-    rank: int = 0  # of the shapes of interpolated rows that fit the budget, the one of the most coordinates first
+    n_rows: int
+    n_steps: int
+    refits: tuple[Refit, ...]
+    shares: tuple[float, ...] = (1.0,)
 
 
-def recipes_for(problem: Problem) -> Iterator[Recipe]:
-    """What is tried."""
-    counter_types = ("int4",) if problem.task == "classification" else ("int8", "int4")
-    for family in ("thresholds", "bits"):
-        for n_concat in (2, 3, 4):
-            for counter_type in counter_types:
-                yield Recipe(family, n_concat, 0.3, counter_type)
-    for rank in range(3):
-        yield Recipe("interpolated", rank=rank)
+GLANCE = Effort(4_000, 500, (Refit(10.0),))
+CLIMB = Effort(8_000, 1_200, (Refit(3.0), Refit(30.0, True), Refit(1_000.0, True)))
+THOROUGH = Effort(
+    1 << 30, 5_000, (Refit(1.0), Refit(3.0), Refit(30.0), Refit(30.0, True), Refit(300.0, True), Refit(3_000.0, True))
+)
 
 
 class Bench:
@@ -47,51 +45,109 @@ class Bench:
 
     def _family(self, name: str) -> Family:
         if name not in self._families:
-            make = threshold_family(self.problem) if name == "thresholds" else bit_family(self.problem, self.seed)
-            self._families[name] = make
+            make: dict[str, Callable[[], Family]] = {
+                "thresholds": lambda: threshold_family(self.problem, self.problem.ranged),
+                "fine thresholds": lambda: threshold_family(self.problem, self.problem.finely_ranged),
+                "bits": lambda: bit_family(self.problem, self.seed),
+            }
+            self._families[name] = make[name]()
         return self._families[name]
 
-    def fit(self, recipe: Recipe, strengths: tuple[float, ...], n_steps: int) -> Trial | None:
+    def fit(self, recipe: Recipe, effort: Effort) -> Trial | None:
         """The best sketch by this recipe, or None where nothing of the kind is so small."""
-        mixture = MIXTURES[self.problem.task]
-        if recipe.n_concat == 0:
-            smooth = SmoothTrials(self.problem, mixture, n_steps=n_steps, seed=self.seed)
-            shapes = list(smooth.shapes(self.budget))
-            return smooth.trial(shapes[recipe.rank]) if recipe.rank < len(shapes) else None
+        if recipe.is_greedy:
+            family = self._family(recipe.family)
+            greedy = GreedyTrials(
+                self.problem, family, recipe.n_concat, recipe.rate, recipe.mixture, recipe.counter_type, self.budget,
+                self.seed,
+            )  # fmt: skip
+            return _best(greedy.trials(effort.refits, effort.shares))
+        smooth = SmoothTrials(self.problem, recipe.mixture, recipe.reading, effort.n_steps, self.seed)
+        shape = smooth.shape(recipe.n_components, recipe.n_levels, self.budget)
+        if shape is None:
+            return None
+        if not recipe.n_stacked:
+            return smooth.trial(shape)
+        base = smooth.base(shape)
         greedy = GreedyTrials(
-            self.problem, self._family(recipe.family), recipe.n_concat, recipe.rate, mixture, recipe.counter_type,
-            self.budget, self.seed,
+            self.problem, threshold_family(self.problem, smooth.inputs, is_fixed=True), recipe.n_stacked, recipe.rate,
+            recipe.mixture, recipe.counter_type, self.budget, self.seed, base=base,
         )  # fmt: skip
-        return min(greedy.trials(self.budget, strengths), key=lambda trial: trial.loss, default=None)
+        return _best(greedy.trials(effort.refits, effort.shares))
+
+
+def _best(trials: Iterable[Trial]) -> Trial | None:
+    return min(trials, key=lambda trial: trial.loss, default=None)
 
 
 def search(
     problem: Problem, budget: int, *, seed: int = 0, time_limit: float | None = None, progress: bool = True
 ) -> list[Trial]:
-    """Thorough fits of the most promising recipes, the best first."""
+    """Thorough fits of the most promising recipes, the best first.
+
+    One recipe of each kind is glanced at. From the best of them a climb looks at the neighbours of the best so far.
+    The best recipes on its way are fitted to all rows.
+    """
     started = time.monotonic()
+    firsts = list(first_recipes(problem, budget))
+    with progress_bar("searching", len(firsts) + N_CLIMBED + 3 * N_THOROUGH, enabled=progress) as bar:
 
-    def is_late(share: float) -> bool:
-        return time.monotonic() - started > share * (time_limit or float("inf"))
+        def fit(bench: Bench, recipe: Recipe, effort: Effort, until: float) -> Trial | None:
+            """One fit, unless that share of the time is over."""
+            is_late = time.monotonic() - started > until * (time_limit or float("inf"))
+            trial = None if is_late else bench.fit(recipe, effort)
+            bar.advance(3 if effort is thorough else 1, note=str(recipe))
+            return trial
 
-    recipes = list(recipes_for(problem))
-    rough = Bench(problem.subset(ROUGH_ROWS, seed), budget, seed)
-    found: list[tuple[float, Recipe, Trial]] = []
-    with progress_bar("searching", len(recipes) + 4 * N_THOROUGH, enabled=progress) as bar:
-        for recipe in recipes:
-            trial = None if found and is_late(0.4) else rough.fit(recipe, STRENGTHS[1:2], ROUGH_STEPS)
-            if trial is not None:
-                found.append((trial.loss, recipe, trial))
-            bar.advance(note=recipe.family)
+        thorough = replace(THOROUGH, shares=(1.0, 0.5, 0.25)) if budget > FEWER_FROM else THOROUGH
+        bench = Bench(problem.subset(GLANCE.n_rows, seed), budget, seed)
+        found = _sorted((recipe, fit(bench, recipe, GLANCE, 0.2)) for recipe in firsts)
+        found = found or _sorted([(recipe, bench.fit(recipe, GLANCE)) for recipe in firsts[:1]])
         if not found:
             raise InputError(
                 f"a budget of {budget} bytes for {problem.X.shape[1]} columns and {problem.n_outputs} outputs: no "
                 "sketch is so small. Raise the budget, or drop columns."
             )
-        found.sort(key=lambda entry: entry[0])
-        thorough, best = Bench(problem, budget, seed), [found[0][2]]
-        for _, recipe, _ in found[:N_THOROUGH]:
-            trial = None if is_late(0.9) else thorough.fit(recipe, STRENGTHS, 4 * ROUGH_STEPS)
-            best += [] if trial is None else [trial]
-            bar.advance(4, note=recipe.family)
-    return sorted(best, key=lambda trial: trial.loss)
+        bench = Bench(problem.subset(CLIMB.n_rows, seed), budget, seed)
+        starts = _starts(found, problem)
+        found = climb(starts, problem, lambda recipe: fit(bench, recipe, CLIMB, 0.6)) or found
+        bench = Bench(problem, budget, seed)
+        best = [recipe for recipe, _ in found[:N_THOROUGH]]
+        found = _sorted((recipe, fit(bench, recipe, thorough, 0.9)) for recipe in best) or found
+    recipe, chosen = found[0]
+    if len(problem.X) <= SMALL_ROWS and time.monotonic() - started < 0.9 * (time_limit or float("inf")):
+        chosen = _trained_on_all(problem, budget, seed, recipe, chosen)
+    return [chosen, *(trial for _, trial in found[1:])]
+
+
+def _sorted(pairs: Iterable[tuple[Recipe, Trial | None]]) -> list[tuple[Recipe, Trial]]:
+    """Those that could be fitted, the best first."""
+    return sorted(((r, trial) for r, trial in pairs if trial is not None), key=lambda pair: pair[1].loss)
+
+
+def _starts(found: list[tuple[Recipe, Trial]], problem: Problem) -> list[Recipe]:
+    """The best recipe and those close to it."""
+    constant = problem.held_objective.loss(np.repeat(problem.held_objective.start()[None], len(problem.held), axis=0))
+    least = found[0][1].loss
+    return [recipe for recipe, trial in found if trial.loss <= least + CLOSE * abs(constant - least)][:N_STARTS]
+
+
+def climb(starts: list[Recipe], problem: Problem, fit: Callable[[Recipe], Trial | None]) -> list[tuple[Recipe, Trial]]:
+    """What was found on the way from ``starts`` to neighbours of the best, and so on; the best first."""
+    seen: dict[Recipe, Trial | None] = {recipe: fit(recipe) for recipe in starts}
+    expanded: set[Recipe] = set()
+    while True:
+        waiting = [recipe for recipe, _ in _sorted(seen.items()) if recipe not in expanded]
+        if not waiting or len(seen) >= N_CLIMBED:
+            return _sorted(seen.items())
+        expanded.add(waiting[0])
+        unseen = [recipe for recipe in neighbours(waiting[0], problem) if recipe not in seen]
+        for recipe in unseen[: N_CLIMBED - len(seen)]:
+            seen[recipe] = fit(recipe)
+
+
+def _trained_on_all(problem: Problem, budget: int, seed: int, recipe: Recipe, chosen: Trial) -> Trial:
+    """The chosen sketch, trained on all rows; its loss stays that of rows it had not seen."""
+    effort = replace(THOROUGH, refits=(chosen.refit,) if chosen.refit else (), shares=(chosen.share,))
+    again = Bench(problem.whole(), budget, seed).fit(recipe, effort)
+    return chosen if again is None else replace(chosen, form=again.form)

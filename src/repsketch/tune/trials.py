@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import product
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ..sketch.train.assemble import summed_part, threshold_rows
 from ..sketch.train.candidates import Bits, Candidates
 from ..sketch.train.columns import STEPS_A_SPREAD
 from ..sketch.train.greedy import Grown, grow_rows
+from ..sketch.train.objective import Objective
 from ..sketch.train.sweeps import grid_for, outputs_of, sweep
 from .problem import Problem
 
@@ -21,13 +23,23 @@ POOL_CODES = 1_024
 SPREAD = 0.9  # of seeded biases, in standard deviations
 
 
+@dataclass(frozen=True)
+class Refit:
+    """How counters are fitted together: how strongly they are kept near those of the greedy choice, or near 0."""
+
+    strength: float
+    is_proximal: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A fitted sketch: what it is called, its loss on the rows held out, and its form."""
+    """A fitted sketch: what it is called, its loss on the rows held out, its form; how it was refitted, if it was."""
 
     name: str
     loss: float
     form: Form
+    refit: Refit | None = None
+    share: float = 1.0  # of the rows that would have fitted
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +50,17 @@ class Family:
     kept: Candidates
     held: Candidates
     store: Callable[[np.ndarray], tuple[Inputs, PooledRows]]  # of codes (L, K)
+    n_searched: int  # rows of data that codes are searched on
 
 
-def threshold_family(problem: Problem) -> Family:
-    """Learned thresholds on single columns."""
-    kept, held = problem.thresholds
-    return Family("thresholds", kept, held, lambda codes: threshold_rows(problem.ranged, kept, codes))
+def threshold_family(problem: Problem, inputs: Inputs, is_fixed: bool = False) -> Family:
+    """Learned thresholds on single columns; ``is_fixed``: the inputs stay as they are."""
+    kept, held = problem.thresholds(inputs)
+
+    def store(codes: np.ndarray) -> tuple[Inputs, PooledRows]:
+        return threshold_rows(inputs, kept, codes, is_fixed=is_fixed)
+
+    return Family("thresholds", kept, held, store, 100_000)
 
 
 def bit_family(problem: Problem, seed: int, n_nonzeros: int = 2) -> Family:
@@ -66,7 +83,7 @@ def bit_family(problem: Problem, seed: int, n_nonzeros: int = 2) -> Family:
         return inputs, PooledRows(pool, len(codes), codes.shape[1], codes)
 
     kept, held = (Bits(_pool_bits(pool, inputs.values(problem.X[rows]))) for rows in (problem.kept, problem.held))
-    return Family("bits", kept, held, store)
+    return Family("bits", kept, held, store, 4_000)
 
 
 def _pool_bits(pool: CodePool, values: np.ndarray) -> np.ndarray:
@@ -82,8 +99,17 @@ def _pool_bits(pool: CodePool, values: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
+class Base:
+    """A fitted sketch that rows are added to, and what it answers, in units of the problem."""
+
+    form: Form
+    kept: np.ndarray
+    held: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class GreedyTrials:
-    """Rows of a family grown once to the largest budget; every smaller one takes the first of them."""
+    """Rows of a family grown once, as many as the budget holds; fewer are the first of them."""
 
     problem: Problem
     family: Family
@@ -91,9 +117,10 @@ class GreedyTrials:
     rate: float
     mixture: float
     counter_type: str
-    largest: int
+    budget: int
     seed: int = 0
-    most_rows: int = 2_000
+    most_rows: int = 8_000
+    base: Base | None = None
 
     def nbytes(self, codes: np.ndarray) -> int:
         """Bytes of a sketch of these rows."""
@@ -103,48 +130,69 @@ class GreedyTrials:
         problem = self.problem
         inputs, rows = self.family.store(codes)
         part = summed_part(rows, whole, self.counter_type, problem.unit * step)
+        if self.base is not None:
+            form = self.base.form
+            shifted = (form.offset + problem.unit * offset).astype(np.float32)
+            return replace(form, parts=(*form.parts, replace(part, source="values")), offset=shifted)
         shifted = (problem.middle + problem.unit * offset).astype(np.float32)
         return Form(inputs, None, (part,), shifted, task=problem.task, classes=problem.classes)
 
     @cached_property
+    def objective(self) -> Objective:
+        """The loss of the kept rows."""
+        return self.problem.objective(self.problem.kept, self.mixture)
+
+    @cached_property
     def grown(self) -> Grown:
-        """Rows on the kept rows, as many as the largest budget holds."""
+        """Rows on the kept rows, as many as the budget holds."""
 
         def is_done(codes: list[list[int]]) -> bool:
-            return len(codes) % 8 == 0 and self.nbytes(np.array(codes)) > self.largest
+            return len(codes) % 8 == 0 and self.nbytes(np.array(codes)) > self.budget
 
-        objective = self.problem.objective(self.problem.kept, self.mixture)
-        return grow_rows(
-            self.family.kept, objective, self.most_rows, self.n_concat, rate=self.rate, is_done=is_done, seed=self.seed
-        )
+        rows = grow_rows(
+            self.family.kept, self.objective, self.most_rows, self.n_concat, rate=self.rate,
+            outputs=None if self.base is None else self.base.kept, n_searched=self.family.n_searched, is_done=is_done,
+            seed=self.seed,
+        )  # fmt: skip
+        return rows.first(self._n_rows(rows.codes))
 
-    def n_rows(self, budget: int) -> int:
+    def _n_rows(self, codes: np.ndarray) -> int:
         """How many of the grown rows fit."""
-        low, high = 0, len(self.grown.codes)
+        low, high = 0, len(codes)
         while low < high:
             middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.nbytes(self.grown.codes[:middle]) <= budget else (low, middle - 1)
+            low, high = (middle, high) if self.nbytes(codes[:middle]) <= self.budget else (low, middle - 1)
         return low
 
-    def trials(self, budget: int, strengths: Iterable[float] = (3.0, 30.0), n_sweeps: int = 4) -> Iterator[Trial]:
-        """Counters refitted and rounded, for several strengths."""
-        if self.family.kept.n_codes < self.n_concat:  # constant columns give no code
-            return
-        n_rows = self.n_rows(budget)
-        if n_rows < 1:
-            return
-        problem, rows = self.problem, self.grown.first(n_rows)
-        objective = problem.objective(problem.kept, self.mixture)
-        held_buckets = np.zeros((n_rows, len(problem.held)), np.uint8)
-        for buckets, codes in zip(held_buckets, rows.codes, strict=True):
+    @cached_property
+    def _held_buckets(self) -> np.ndarray:
+        buckets = np.zeros((len(self.grown.codes), len(self.problem.held)), np.uint8)
+        for row, codes in zip(buckets, self.grown.codes, strict=True):
             for place, code in enumerate(codes):
-                buckets |= self.family.held.bits(code) << place
-        largest = LARGEST[self.counter_type]
-        for strength in strengths:
-            fitted = sweep(rows, objective, n_sweeps, strength=strength)
-            grid = grid_for(fitted.values, int(largest), 0.99 if largest < 100 else 1.0)
-            fitted = sweep(fitted, objective, n_sweeps, strength=strength, grid=grid)
-            loss = problem.held_objective.loss(outputs_of(replace(fitted, buckets=held_buckets)))
-            whole = grid.whole(fitted.values)
-            name = f"{self.family.name} K={self.n_concat} L={n_rows} {self.counter_type} strength={strength:g}"
-            yield Trial(name, loss, self._form(rows.codes, whole, grid.step, fitted.offset))
+                row |= self.family.held.bits(code) << place
+        return buckets
+
+    def trials(self, refits: Iterable[Refit], shares: Iterable[float] = (1.0,), n_sweeps: int = 4) -> Iterator[Trial]:
+        """Counters refitted and rounded in several ways, for some shares of the rows."""
+        if self.family.kept.n_codes < self.n_concat or not len(self.grown.codes):  # constant columns give no code
+            return
+        for share, refit in product(shares, refits):
+            yield self.trial(share, refit, n_sweeps)
+
+    def trial(self, share: float, refit: Refit, n_sweeps: int = 4) -> Trial:
+        """The first rows with counters refitted and rounded to their stored grid."""
+        n_rows = max(1, round(share * len(self.grown.codes)))
+        problem, rows, base = self.problem, self.grown.first(n_rows), self.base
+        towards = rows.values if refit.is_proximal else None
+        outputs = None if base is None else base.kept
+        largest = int(LARGEST[self.counter_type])
+        fit = partial(sweep, objective=self.objective, n_sweeps=n_sweeps, strength=refit.strength, towards=towards,
+                      outputs=outputs)  # fmt: skip
+        fitted = fit(rows)
+        grid = grid_for(fitted.values, largest, 0.99 if largest < 100 else 1.0)
+        fitted = fit(fitted, grid=grid)
+        held = replace(fitted, buckets=self._held_buckets[:n_rows])
+        loss = problem.held_objective.loss(outputs_of(held, None if base is None else base.held))
+        name = f"{self.family.name} K={self.n_concat} L={n_rows} {self.counter_type} rate={self.rate:g} {refit}"
+        form = self._form(rows.codes, grid.whole(fitted.values), grid.step, fitted.offset)
+        return Trial(name, loss, form, refit, share)

@@ -4,22 +4,25 @@ import numpy as np
 
 from ...lsh.pool import CodePool, PooledRows
 from ..inputs import Inputs
-from ..numbers import DTYPES, index_bits
-from ..part import Part
+from ..numbers import DTYPES, index_bits, packed_nbytes
+from ..part import Part, threshold_nbytes
 from .candidates import Thresholds
 
-_THRESHOLD_BITS = 8
 
-
-def threshold_rows(inputs: Inputs, candidates: Thresholds, codes: np.ndarray) -> tuple[Inputs, PooledRows]:
-    """Rows of codes (L, K) over thresholds, and the inputs reduced to the columns they use."""
+def threshold_rows(
+    inputs: Inputs, candidates: Thresholds, codes: np.ndarray, *, is_fixed: bool = False
+) -> tuple[Inputs, PooledRows]:
+    """Rows of codes (L, K) over thresholds, and the inputs reduced to the columns they use, unless ``is_fixed``."""
     found, numbers = np.unique(codes, return_inverse=True)
-    values = np.array([candidates.column_of(code) for code in found])
-    borders = np.array([candidates.border_of(code) for code in found])
-    inputs, values = keep_used(inputs, values)
+    numbers = numbers.reshape(codes.shape)
+    values, borders = np.array([candidates.stored(code) for code in found]).T
+    if inputs.booleans.all():
+        return _boolean_rows(inputs, values, numbers, is_fixed)
+    if not is_fixed:
+        inputs, values = keep_used(inputs, values)
     n_rows, n_concat = codes.shape
-    bits = index_bits(inputs.n_values) + _THRESHOLD_BITS
-    indices: np.ndarray | None = numbers.reshape(codes.shape)
+    bits = index_bits(inputs.n_values) + 8 * threshold_nbytes(borders, 0)
+    indices: np.ndarray | None = numbers
     if codes.size * bits <= len(found) * bits + codes.size * index_bits(len(found)):  # hardly any is used twice
         values, borders, indices = values[numbers.ravel()], borders[numbers.ravel()], None
     pool = CodePool(
@@ -27,6 +30,20 @@ def threshold_rows(inputs: Inputs, candidates: Thresholds, codes: np.ndarray) ->
         thresholds=borders.astype(np.int64), booleans=inputs.booleans,
     )  # fmt: skip
     return inputs, PooledRows(pool, n_rows, n_concat, indices)
+
+
+def _boolean_rows(inputs: Inputs, values: np.ndarray, numbers: np.ndarray, is_fixed: bool) -> tuple[Inputs, PooledRows]:
+    """Rows whose codes are columns of zeros and ones themselves: nothing is stored about a code."""
+    fewer, renamed = keep_used(inputs, values)
+    sizes = [each.nbytes + packed_nbytes(numbers.size, index_bits(each.n_values)) for each in (inputs, fewer)]
+    if sizes[1] < sizes[0] and not is_fixed:
+        inputs, values = fewer, renamed
+    n = inputs.n_values
+    pool = CodePool(
+        "sparse", n, n, n_axes=n, n_nonzeros=1, is_seeded=True, spread=1, width_bits=0, booleans=inputs.booleans
+    )
+    n_rows, n_concat = numbers.shape
+    return inputs, PooledRows(pool, n_rows, n_concat, values[numbers])
 
 
 def keep_used(inputs: Inputs, values: np.ndarray) -> tuple[Inputs, np.ndarray]:

@@ -5,7 +5,7 @@ code splits the buckets so that one Newton step gains most?
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,9 +13,11 @@ from functools import cached_property
 import numpy as np
 
 from ...core import require_native
+from ..inputs import BOOLEAN
 
-MOST_BINS = 64
-_WORTH_A_THREAD = 1 << 20  # values to count; below, starting a thread takes as long
+MOST_BORDERS = 63  # of a numeric column
+MOST_CATEGORIES = 254  # of a column that have a code
+_WORTH_A_THREAD = 1 << 18  # entries to count; below, starting a thread takes as long
 
 
 class Candidates(ABC):
@@ -92,44 +94,43 @@ class Bits(Candidates):
 
 @dataclass(frozen=True, eq=False)
 class Thresholds(Candidates):
-    """Codes "value >= border" of single columns, found by histograms.
+    """Codes "value >= border" of single numeric columns and "is this category", found by histograms.
 
     Attributes
     ----------
-    values : (D, n) whole numbers
-    borders : for each column its rising borders, at most 63; code numbers count through them
+    bins : (U, n) uint8; numeric: how many borders a value reaches; category: its place among those with a code
+    borders : for each column its rising borders, or its categories with a code; code numbers count through them
+    kinds : (U,) as in ``Inputs``
     """
 
-    values: np.ndarray
+    bins: np.ndarray
     borders: Sequence[np.ndarray]
+    kinds: np.ndarray
 
     @classmethod
-    def between(cls, values: np.ndarray, most: int = MOST_BINS - 1) -> "Thresholds":
-        """Borders at values that occur: all of them, or as many as allowed, equally many rows apart.
+    def between(cls, values: np.ndarray, kinds: np.ndarray | None = None, most: int = MOST_BORDERS) -> "Thresholds":
+        """Codes for whole values (D, n) of columns of these kinds, all numeric unless told.
+
+        Borders are values that occur: all of them, or as many as allowed, about equally many rows apart; a value that
+        many rows share takes none from the others. Of more categories than allowed the most frequent have a code.
 
         >>> [border.tolist() for border in Thresholds.between(np.array([[5, 1, 1, 9], [0, 0, 0, 0]])).borders]
         [[5, 9], []]
         """
-        borders = []
-        for column in values:
-            found = np.unique(column)[1:]
-            if len(found) > most:
-                found = np.unique(np.quantile(column, np.linspace(0, 1, most + 2)[1:-1], method="nearest"))
-                found = found[found > column.min()]
-            borders.append(found)
-        return cls(values, borders)
+        kinds = np.zeros(len(values), np.int64) if kinds is None else kinds
+        borders = [
+            _frequent(block, MOST_CATEGORIES) if kind > BOOLEAN else _spread_out(block[0], most)
+            for kind, block in _blocks(values, kinds)
+        ]
+        return cls(_bins(values, kinds, borders), borders, kinds)
 
-    @cached_property
-    def bins(self) -> np.ndarray:
-        """How many borders each value reaches, uint8 (D, n)."""
-        bins = np.empty(self.values.shape, np.uint8)
-        for row, column, border in zip(bins, self.values, self.borders, strict=True):
-            row[:] = np.searchsorted(border, column, side="right")
-        return bins
+    def over(self, values: np.ndarray) -> "Thresholds":
+        """The same codes over other rows, of values (D, m)."""
+        return Thresholds(_bins(values, self.kinds, self.borders), self.borders, self.kinds)
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Number of each column's first code, and of all codes at the end; (D + 1,)."""
+        """Number of each column's first code, and of all codes at the end; (U + 1,)."""
         return np.concatenate([[0], np.cumsum([len(border) for border in self.borders])])
 
     @property
@@ -141,45 +142,88 @@ class Thresholds(Candidates):
         """The column of a code."""
         return int(np.searchsorted(self.starts, code, side="right")) - 1
 
-    def border_of(self, code: int) -> int:
-        """The border of a code."""
+    def stored(self, code: int) -> tuple[int, int]:
+        """Which value a code reads, out of D, and its threshold."""
         column = self.column_of(code)
-        return int(self.borders[column][code - self.starts[column]])
+        first = int(np.maximum(self.kinds[:column], 1).sum())
+        border = int(self.borders[column][code - self.starts[column]])
+        return (first + border, 1) if self.kinds[column] > BOOLEAN else (first, border)
 
     @cached_property
-    def _is_code(self) -> np.ndarray:
-        """Which borders of the rectangular table of histograms there are, bool (D, bins - 1)."""
-        counts = np.diff(self.starts)
-        return np.arange(self._n_bins - 1) < counts[:, None]
-
-    @property
-    def _n_bins(self) -> int:
-        return max(2, 1 + max(map(len, self.borders), default=1))
+    def _listed(self) -> tuple[np.ndarray, ...]:
+        """Columns as the core counts them: bins other than the usual one of a column, with their rows."""
+        usual = np.array([np.bincount(column, minlength=1).argmax() for column in self.bins], np.uint8)
+        is_listed = self.bins != usual[:, None]
+        starts = np.concatenate([[0], np.cumsum(is_listed.sum(axis=1))])
+        rows = np.nonzero(is_listed)[1].astype(np.uint32)
+        return starts.astype(np.uint64), rows, self.bins[is_listed], usual, (self.kinds > BOOLEAN).astype(np.uint8)
 
     def gains(self, buckets: np.ndarray, n_buckets: int, numbers: np.ndarray, strength: float) -> np.ndarray:
         """Gain of every code."""
-        histogram = require_native().train_histogram
-        width, n_columns = numbers.shape[1], len(self.bins)
-        sums = np.empty((n_columns, n_buckets, self._n_bins, width))
+        count = require_native().train_gains
+        starts, rows, bins, usual, is_category = self._listed
+        gains = np.empty(self.n_codes)
 
         def fill(part: slice) -> None:
-            histogram(self.bins[part], buckets, numbers, sums[part])
+            ends = slice(part.start, part.stop + 1)
+            codes = self.starts[ends]
+            count(
+                starts[ends], rows, bins, usual[part], (codes - codes[0]).astype(np.uint32), is_category[part], buckets,
+                n_buckets, numbers, strength, gains[codes[0] : codes[-1]],
+            )  # fmt: skip
 
-        half = n_columns // 2
-        if self.bins.size < _WORTH_A_THREAD or half == 0:
-            fill(slice(None))
+        half = int(np.searchsorted(starts, starts[-1] // 2))  # of the work
+        if len(rows) < _WORTH_A_THREAD or not 0 < half < len(usual):
+            fill(slice(0, len(usual)))
         else:
             with ThreadPoolExecutor(2) as pool:
-                list(pool.map(fill, (slice(half), slice(half, None))))
-        above = np.cumsum(sums[:, :, ::-1], axis=2)[:, :, ::-1]
-        total, above = above[:, :, :1], above[:, :, 1:]
-        gains = (_gain(above, strength) + _gain(total - above, strength)).sum(axis=1)
-        return gains[self._is_code]
+                list(pool.map(fill, (slice(0, half), slice(half, len(usual)))))
+        return gains
 
     def bits(self, code: int) -> np.ndarray:
         """The code's bit for every row."""
-        return (self.values[self.column_of(code)] >= self.border_of(code)).astype(np.uint8)
+        column = self.column_of(code)
+        place = code - self.starts[column]
+        bins = self.bins[column]
+        return (bins == place if self.kinds[column] > BOOLEAN else bins > place).astype(np.uint8)
 
     def take(self, rows: np.ndarray) -> "Thresholds":
         """The same codes over some of the rows."""
-        return Thresholds(np.ascontiguousarray(self.values[:, rows]), self.borders)
+        return Thresholds(np.ascontiguousarray(self.bins[:, rows]), self.borders, self.kinds)
+
+
+def _blocks(values: np.ndarray, kinds: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Each column's kind and its values: one of the D, or one for each category."""
+    start = 0
+    for kind in kinds:
+        width = max(int(kind), 1)
+        yield int(kind), values[start : start + width]
+        start += width
+
+
+def _spread_out(column: np.ndarray, most: int) -> np.ndarray:
+    """At most ``most`` rising borders."""
+    found, counts = np.unique(column, return_counts=True)
+    if len(found) > most + 1:
+        shares = np.minimum(counts, len(column) / (most + 1))
+        places = (np.cumsum(shares) - shares) / shares.sum()
+        found = found[np.diff((places * (most + 1)).astype(np.int64), prepend=-1) > 0]
+    return found[1:]
+
+
+def _frequent(block: np.ndarray, most: int) -> np.ndarray:
+    """The categories that occur, rising; at most the ``most`` frequent."""
+    counts = block.sum(axis=1)
+    chosen = np.argsort(-counts, kind="stable")[:most]
+    return np.sort(chosen[counts[chosen] > 0])
+
+
+def _bins(values: np.ndarray, kinds: np.ndarray, borders: Sequence[np.ndarray]) -> np.ndarray:
+    bins = np.empty((len(kinds), values.shape[1]), np.uint8)
+    for row, border, (kind, block) in zip(bins, borders, _blocks(values, kinds), strict=True):
+        if kind > BOOLEAN:
+            coded = block[border] != 0
+            row[:] = np.where(coded.any(axis=0), coded.argmax(axis=0), len(border)) if len(border) else 0
+        else:
+            row[:] = np.searchsorted(border, block[0], side="right")
+    return bins

@@ -6,7 +6,7 @@ precision. Centers and scales are rounded to their stored form first, so that wh
 
 import numpy as np
 
-from ..inputs import BOOLEAN, NUMERIC, Inputs
+from ..inputs import BOOLEAN, LARGEST_VALUE, NUMERIC, Inputs
 from ..numbers import STORED_FLOATS, round_floats
 
 LARGEST = 127
@@ -34,19 +34,49 @@ def find_kinds(X: np.ndarray, n_categories: dict[int, int] | None = None) -> np.
 
 def standard_inputs(X: np.ndarray, kinds: np.ndarray) -> Inputs:
     """Numeric columns centred, 32 whole steps a standard deviation: one measure for sums of columns."""
-    numeric = X[:, kinds == NUMERIC]
-    if not numeric.shape[1]:
+    if not (kinds == NUMERIC).any():
         return _inputs(X, kinds, None, None, "float32")
-    reaches = LARGEST / STEPS_A_SPREAD
+    middles, spreads = _moments(X[:, kinds == NUMERIC])
+    return _affine(X, kinds, middles, LARGEST / STEPS_A_SPREAD * spreads)
+
+
+#: How much is stored about the numeric columns before a projection: a center and a scale each, a scale each, or one
+#: center and one scale for all.
+READINGS = ("standard", "scaled", "common")
+
+
+def projected_inputs(X: np.ndarray, kinds: np.ndarray, reading: str = "standard") -> Inputs:
+    """Columns for a projection, read in one of three ways: what is not stored, its shift and its weights make up for.
+
+    Beside numeric columns booleans count as numbers, so that all columns share the few bits of a weight.
+    """
+    if (kinds == NUMERIC).any():
+        kinds = np.where(kinds == BOOLEAN, NUMERIC, kinds)
+    if reading == "standard" or not (kinds == NUMERIC).any():
+        return standard_inputs(X, kinds)
+    middles, spreads = _moments(X[:, kinds == NUMERIC])
+    if reading == "common":
+        low, high = (middles - 3.0 * spreads).min(), (middles + 3.0 * spreads).max()
+        return _affine(X, kinds, np.array([(low + high) / 2]), np.array([(high - low) / 2]))
+    scales = round_floats(STEPS_A_SPREAD / spreads, "float8")
+    if not ((scales > 0) & np.isfinite(scales)).all():
+        return standard_inputs(X, kinds)
+    farthest = ((np.abs(middles) + LARGEST / STEPS_A_SPREAD * spreads) * scales).max()
+    return _inputs(X, kinds, None, scales, "float8", min(max(LARGEST, int(farthest)), LARGEST_VALUE))
+
+
+def _moments(numeric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of columns, 1 for those without any, missing values left out; float64."""
     n_found = np.maximum((~np.isnan(numeric)).sum(axis=0), 1)  # a column may be missing altogether
     middles = np.nansum(numeric, axis=0, dtype=np.float64) / n_found
     spreads = np.sqrt(np.nansum((numeric - middles) ** 2, axis=0) / n_found)
-    spreads = np.where(spreads > 1e-6 * np.maximum(1.0, np.abs(middles)), spreads, 1.0)
-    return _affine(X, kinds, middles, reaches * spreads)
+    return middles, np.where(spreads > 1e-6 * np.maximum(1.0, np.abs(middles)), spreads, 1.0)
 
 
-def ranged_inputs(X: np.ndarray, kinds: np.ndarray) -> Inputs:
-    """Numeric columns from -127 to 127 over their range, for thresholds on single columns.
+def ranged_inputs(X: np.ndarray, kinds: np.ndarray, largest: int = LARGEST) -> Inputs:
+    """Numeric columns from -largest to largest over their range, for thresholds on single columns.
+
+    A threshold takes one byte for numbers up to 127, two beyond.
 
     The range leaves out 0.2 % at either end; of a column that is mostly one value, of the others.
     """
@@ -54,7 +84,7 @@ def ranged_inputs(X: np.ndarray, kinds: np.ndarray) -> Inputs:
     if not len(numeric):
         return _inputs(X, kinds, None, None, "float32")
     ends = np.array([_range_of(column) for column in numeric.astype(np.float64)])
-    return _affine(X, kinds, ends.mean(axis=1), (ends[:, 1] - ends[:, 0]) / 2)
+    return _affine(X, kinds, ends.mean(axis=1), (ends[:, 1] - ends[:, 0]) / 2, largest)
 
 
 def _range_of(column: np.ndarray) -> tuple[float, float]:
@@ -69,22 +99,29 @@ def _range_of(column: np.ndarray) -> tuple[float, float]:
     return (low, high) if high > low else (low - 1.0, low + 1.0)
 
 
-def _affine(X: np.ndarray, kinds: np.ndarray, middles: np.ndarray, reaches: np.ndarray) -> Inputs:
+def _affine(
+    X: np.ndarray, kinds: np.ndarray, middles: np.ndarray, reaches: np.ndarray, largest: int = LARGEST
+) -> Inputs:
     """Inputs that map middle - reach to -127 and middle + reach to 127, in the shortest floats that can."""
     for stored_as in reversed(STORED_FLOATS):
         centers = round_floats(middles, stored_as)
         farther = reaches + np.abs(middles - centers)  # the range, as seen from the rounded center
-        wanted = LARGEST / farther
+        wanted = largest / farther
         scales = round_floats(wanted, stored_as)
         if stored_as == "float32" or np.all(
             (scales > 0) & (2 * reaches * scales >= _FEWEST_STEPS) & (scales <= 1.1 * wanted)
         ):
             break
-    return _inputs(X, kinds, centers, scales, stored_as)
+    return _inputs(X, kinds, centers, scales, stored_as, largest)
 
 
 def _inputs(
-    X: np.ndarray, kinds: np.ndarray, centers: np.ndarray | None, scales: np.ndarray | None, stored_as: str
+    X: np.ndarray,
+    kinds: np.ndarray,
+    centers: np.ndarray | None,
+    scales: np.ndarray | None,
+    stored_as: str,
+    largest: int = LARGEST,
 ) -> Inputs:
     return Inputs(
         X.shape[1],
@@ -92,6 +129,6 @@ def _inputs(
         centers=centers,
         scales=scales,
         stored_as=stored_as,
-        limits=(-LARGEST, LARGEST),
+        limits=(-largest, largest),
         accepts_missing=bool(np.isnan(X).any()),
     )

@@ -23,7 +23,6 @@ from ..inputs import Inputs
 from ..part import Part
 from ..quantize import whole_projection
 from .assemble import gain_of
-from .columns import STEPS_A_SPREAD
 
 WIDTH_BITS = 6  # a level in 64 steps
 LIMIT = 4_095  # of a coordinate, in those steps
@@ -105,8 +104,9 @@ class Student:
         wanted = lesson.labels if lesson.answers is None else lesson.answers
         rng = np.random.default_rng([seed, 6])
         some = slice(4_096)
+        self.means, self.spreads = _moments(lesson.values)
         matrix = initial_projection(
-            lesson.values[some] / STEPS_A_SPREAD, wanted[some] - wanted[some].mean(axis=0), shape.n_components, rng
+            self.standardised(lesson.values[some]), wanted[some] - wanted[some].mean(axis=0), shape.n_components, rng
         )
         width = 1 if shape.factored else n_outputs
         start = {
@@ -121,16 +121,22 @@ class Student:
             start["decode"] = 0.2 * torch.randn(shape.n_rows, n_outputs, generator=generator)
         self.parameters = {name: value.requires_grad_() for name, value in start.items()}
 
+    def standardised(self, values: np.ndarray) -> np.ndarray:
+        """Whole values (n, D) less their means, in units of their spread, float32."""
+        return (values.astype(np.float32) - self.means) / self.spreads
+
     def rounded(self) -> dict[str, Tensor]:
         """Parameters as they are stored."""
         p = self.parameters
-        stored = dict(p, matrix=_Round.apply(p["matrix"], True), counters=_Round.apply(p["counters"], False))
+        spreads = torch.from_numpy(self.spreads[:, None])  # weights are rounded as they are stored, for whole values
+        matrix = _Round.apply(p["matrix"] / spreads, True) * spreads
+        stored = dict(p, matrix=matrix, counters=_Round.apply(p["counters"], False))
         if "decode" in p:
             stored["decode"] = _Round.apply(p["decode"], False)
         return stored
 
     def __call__(self, values: Tensor) -> Tensor:
-        """Outputs (n, C) for values (n, D) in units of the spread."""
+        """Outputs (n, C) for standardised values (n, D)."""
         p = self.rounded()
         z = values @ p["matrix"] + p["shift"]
         top = float(self.shape.n_levels - 1)
@@ -141,6 +147,13 @@ class Student:
         else:
             outputs = hats.flatten(1) @ p["counters"].flatten(0, 1)
         return outputs + z @ p["linear"] + p["offset"]
+
+
+def _moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means and spreads (D,) of whole values (n, D), float32; a value that hardly varies is not blown up."""
+    spreads = values.std(axis=0)
+    least = 0.05 * spreads.max() if spreads.max() > 0 else 1.0
+    return values.mean(axis=0).astype(np.float32), np.maximum(spreads, least).astype(np.float32)
 
 
 def pool_of(shape: Shape, seed: int, width_bits: int | None) -> CodePool:
@@ -165,7 +178,7 @@ def train_interpolated(
     """Rows trained on ``lesson``, as they were when ``held`` liked them best."""
     student = Student(lesson, shape, seed)
     parameters = student.parameters
-    values, held_values = (torch.from_numpy(part.values.astype(np.float32) / STEPS_A_SPREAD) for part in (lesson, held))
+    values, held_values = (torch.from_numpy(student.standardised(part.values)) for part in (lesson, held))
     optimizer = torch.optim.Adam(list(parameters.values()), fused=True)
     n = len(values)
     batch_size = min(batch_size, max(16, n // 8))
@@ -199,9 +212,9 @@ def assemble(student: Student, inputs: Inputs, unit: np.ndarray, middle: np.ndar
     """The deployed form of trained rows, whose outputs are ``unit`` (C,) times theirs plus ``middle`` (C,)."""
     stored = {name: value.detach().numpy().astype(np.float64) for name, value in student.rounded().items()}
     factor = float(1 << WIDTH_BITS)
-    projection = whole_projection(
-        stored["matrix"] / STEPS_A_SPREAD, stored["shift"], inputs.largest, "int8", factor, LIMIT
-    )
+    steps = stored["matrix"] / student.spreads[:, None]
+    constant = stored["shift"] - student.means @ steps
+    projection = whole_projection(steps, constant, inputs.largest, "int8", factor, LIMIT)
     rows = PooledRows(pool_of(student.shape, student.pool.seed, WIDTH_BITS), student.shape.n_rows, interpolate=True)
     whole, step = _whole(stored["counters"])
     decode = None

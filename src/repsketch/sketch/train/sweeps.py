@@ -4,9 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .greedy import Grown, sum_by_bucket
+from ...core import require_native
+from .greedy import Grown
 from .objective import Objective
 
+ROWS_A_MODEL = 8  # fitted to one quadratic model of the loss, before another one is taken
 LONGEST_STEP = 1.0  # of a counter in one sweep: Newton's model of the loss is trusted no further
 
 
@@ -52,25 +54,24 @@ def sweep(
     grid : the numbers that counters may be; they are rounded to it first
     outputs : (n, C) what the rows are added to, beside their offset
     """
-    values, offset = rows.values.copy(), rows.offset.copy()
+    fit_rows = require_native().train_fit_rows
+    values, offset = np.ascontiguousarray(rows.values).copy(), rows.offset.copy()
     if grid is not None:
         values = grid.round(values)
-    wanted = np.zeros_like(values) if towards is None else towards
+    wanted = np.zeros_like(values) if towards is None else np.ascontiguousarray(towards)
     current = outputs_of(replace(rows, values=values), outputs)
     for _ in range(n_sweeps):
         slope, curvature = objective.slopes(current)
         change = -slope.sum(axis=0) / curvature.sum(axis=0)
         offset += change
         current += change
-        for bucket, counters, near in zip(rows.buckets, values, wanted, strict=True):
+        for first in range(0, len(values), ROWS_A_MODEL):
+            some = slice(first, first + ROWS_A_MODEL)
             slope, curvature = objective.slopes(current)
-            steep = sum_by_bucket(bucket, len(counters), slope) + strength * (counters - near)
-            step = steep / (sum_by_bucket(bucket, len(counters), curvature) + strength)
-            better = counters - np.clip(step, -LONGEST_STEP, LONGEST_STEP)
-            if grid is not None:
-                better = grid.round(better)
-            current += (better - counters)[bucket]
-            counters[:] = better
+            fit_rows(
+                rows.buckets[some], wanted[some], values[some], current, slope, curvature, strength, LONGEST_STEP,
+                0.0 if grid is None else grid.step, 0.0 if grid is None else float(grid.largest),
+            )  # fmt: skip
     return replace(rows, values=values, offset=offset)
 
 

@@ -5,27 +5,28 @@ import pytest
 import torch
 
 from repsketch.sketch import CompiledSketch
-from repsketch.sketch.train.columns import STEPS_A_SPREAD, find_kinds, standard_inputs
+from repsketch.sketch.train.columns import READINGS, find_kinds, projected_inputs
 from repsketch.sketch.train.interpolated import Lesson, Shape, assemble, train_interpolated
 
 N = 400
 
 
 @pytest.mark.parametrize("n_classes", [0, 3])
-def test_the_form_predicts_what_was_trained(n_classes):
+@pytest.mark.parametrize("reading", READINGS)
+def test_the_form_predicts_what_was_trained(reading, n_classes):
     """Values, and three classes decoded by one vector a row; coordinates and linear term are rounded once more."""
-    X = np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)
-    wave = np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1]
+    X = np.random.default_rng(0).normal([1.0, -2.0, 5.0], [1.0, 2.0, 0.5], (N, 3)).astype(np.float32)
+    wave = np.sin(2.0 * X[:, 0]) + 0.25 * X[:, 1] + 0.5
     labels = wave[:, None] if not n_classes else np.eye(3)[np.digitize(wave, [-0.4, 0.4])]
     task = "classification" if n_classes else "regression"
-    inputs = standard_inputs(X, find_kinds(X))
+    inputs = projected_inputs(X, find_kinds(X), reading)
     values = inputs.values(X).T
     lesson = Lesson(values, labels, None, 0.0, task)
     student = train_interpolated(lesson, lesson, Shape(2, 6, factored=bool(n_classes)), n_steps=400, seed=1)
     unit, middle = np.full(labels.shape[1], 2.0), np.full(labels.shape[1], 0.5)
     outputs = CompiledSketch(assemble(student, inputs, unit, middle)).outputs(X)
     with torch.no_grad():
-        trained = student(torch.from_numpy(values.astype(np.float32) / STEPS_A_SPREAD)).numpy()
+        trained = student(torch.from_numpy(student.standardised(values))).numpy()
     spread = trained.std()
     assert np.abs(outputs - (2.0 * trained + 0.5)).max() < 2.0 * 0.15 * spread
     assert np.abs(outputs - (2.0 * trained + 0.5)).mean() < 2.0 * 0.02 * spread

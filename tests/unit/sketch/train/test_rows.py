@@ -16,14 +16,18 @@ from repsketch.sketch.train.sweeps import grid_for, outputs_of, sweep
 N, STRENGTH = 300, 2.0
 
 
+KINDS = np.array([0, 0, 0, 1, 4])
+
+
 def values(rng: np.random.Generator) -> np.ndarray:
-    """Columns of many values, of few, of one, and a boolean; (4, n)."""
-    return np.stack([rng.integers(-50, 50, N), rng.integers(0, 3, N), np.zeros(N, np.int64), rng.random(N) < 0.3])
+    """Columns of many values, of few, of one, a boolean, and one of four categories, missing at times; (8, n)."""
+    numbers = [rng.integers(-50, 50, N), rng.integers(0, 3, N), np.zeros(N, np.int64), rng.random(N) < 0.3]
+    return np.concatenate([np.stack(numbers), rng.integers(0, 5, N) == np.arange(4)[:, None]])
 
 
 def candidates(kind: str, rng: np.random.Generator):
     if kind == "thresholds":
-        return Thresholds.between(values(rng))
+        return Thresholds.between(values(rng), KINDS)
     return Bits((rng.random((37, N)) < 0.4).astype(np.uint8))
 
 
@@ -105,7 +109,7 @@ def test_sweeps_find_where_the_penalised_loss_is_level(n_outputs):
             for bucket, counter in enumerate(counters)
         )
 
-    fitted = sweep(rows, loss, 300, strength=STRENGTH)
+    fitted = sweep(rows, loss, 600, strength=STRENGTH)
     assert steepest(fitted) < 1e-2 * steepest(rows)
     assert penalised(loss, fitted, STRENGTH) < penalised(loss, rows, STRENGTH)
 
@@ -149,7 +153,7 @@ def test_the_form_predicts_what_was_trained():
     kinds = find_kinds(X, {1: 4})
     assert kinds.tolist() == [0, 4, 1, 0, 0]
     inputs = ranged_inputs(X, kinds)
-    codes = Thresholds.between(inputs.values(X))
+    codes = Thresholds.between(inputs.values(X), inputs.kinds)
     loss = Logistic(((X[:, 1] == 2) | (np.nan_to_num(X[:, 0]) > 6)).astype(float)[:, None])
     rows = grow_rows(codes, loss, 10, 2)
     grid = grid_for(rows.values, 7, 1.0)
