@@ -337,7 +337,7 @@ NB_MODULE(_native, m) {
             rsk_train_gains(&columns, &slopes, work.data(), gains.data());
         },
         "starts"_a, "rows"_a, "bins"_a, "usual"_a, "codes"_a, "is_category"_a, "buckets"_a, "n_buckets"_a,
-        "numbers"_a, "strength"_a, "gains"_a);
+        "numbers"_a, "strength"_a, "gains"_a.noconvert());
 
     m.def(
         "train_fit_rows",
@@ -362,6 +362,6 @@ NB_MODULE(_native, m) {
             rsk_train_fit_rows(&fit, buckets.data(), wanted.data(), values.data(), outputs.data(), slope.data(),
                                curvature.data(), work.data());
         },
-        "buckets"_a, "wanted"_a, "values"_a, "outputs"_a, "slope"_a, "curvature"_a, "strength"_a, "longest"_a,
-        "grid"_a, "largest"_a);
+        "buckets"_a, "wanted"_a, "values"_a.noconvert(), "outputs"_a.noconvert(), "slope"_a.noconvert(),
+        "curvature"_a, "strength"_a, "longest"_a, "grid"_a, "largest"_a);
 }

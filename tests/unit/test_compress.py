@@ -7,11 +7,13 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import LogisticRegression
 
 import repsketch as rs
-from repsketch.errors import RepSketchError
+from repsketch.errors import InputError, RepSketchError
 from repsketch.io import from_bytes, to_bytes
 from repsketch.tune.budget import parse_budget
 
-QUICK = {"random_state": 0, "time_limit": 1.0, "progress": False}
+QUICK = {"random_state": 0, "progress": False}
+
+pytestmark = pytest.mark.usefixtures("brief_search")
 
 
 def people(n=600, seed=0):
@@ -70,7 +72,7 @@ def test_regression():
 SHAPES = {
     "two rows": (2, 3),
     "one column": (50, 1),
-    "wide": (40, 2_000),
+    "wide": (40, 10_000),
 }
 
 
@@ -83,6 +85,45 @@ def test_odd_shapes(name, task):
     sketch = rs.compress(None, X, y, budget="4KB", task=task, **QUICK)
     assert sketch.nbytes <= 4096
     assert np.isfinite(sketch.outputs(X)).all()
+
+
+def test_duplicate_rows():
+    X, y = load_iris(return_X_y=True)
+    sketch = rs.compress(None, np.repeat(X[::10], 20, axis=0), np.repeat(y[::10], 20), budget="512B", **QUICK)
+    assert (sketch.predict(X[::10]) == y[::10]).all()
+
+
+def random_case(rng):
+    """A table of any shape and kind, a target of any kind, and a budget."""
+    n, d = int(rng.integers(2, 200)), int(rng.integers(1, 30))
+    X = rng.normal(rng.normal(size=d), np.exp(rng.normal(size=d)), (n, d))
+    kind = rng.integers(0, 3, d)
+    X = np.where(kind == 1, X > 0, np.where(kind == 2, np.round(X), X))
+    X[rng.random(X.shape) < rng.choice([0.0, 0.1])] = np.nan
+    n_outputs = int(rng.integers(1, 6))
+    if rng.random() < 0.3:
+        y, task = rng.normal(size=(n, n_outputs)), "regression"
+    else:
+        y, task = np.concatenate([np.arange(2), rng.integers(0, n_outputs + 1, n - 2)]), "classification"
+    return X, y, task, int(rng.integers(60, 5_000))
+
+
+@pytest.mark.parametrize("batch", range(8))
+def test_the_budget_is_never_exceeded(batch):
+    """25 random tables and budgets, eight times: 200."""
+    rng = np.random.default_rng(batch)
+    n_made = 0
+    for _ in range(25):
+        X, y, task, budget = random_case(rng)
+        try:
+            sketch = rs.compress(None, X, y, task=task, budget=budget, **QUICK)
+        except InputError:  # no sketch is so small
+            continue
+        n_made += 1
+        assert sketch.nbytes <= budget
+        assert from_bytes(to_bytes(sketch)).nbytes == sketch.nbytes
+        assert np.isfinite(sketch.outputs(X)).all()
+    assert n_made >= 20
 
 
 def test_a_column_that_is_always_missing():

@@ -24,6 +24,7 @@ MAX_NONZEROS = 3
 MAX_CODES = 65_536
 MAX_SPREAD = 32_767
 MAX_THRESHOLD = 32_767
+_CODES_A_DRAW = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +121,7 @@ class CodePool:
             return [(int(self.columns[code]), 1)]
         if code < self.n_axes:
             return [(code, 1)]
-        word = [int(w) for w in words(self.seed, Stream.SPARSE, 1, 1, 1 + MAX_NONZEROS, first_row=code)[0, 0]]
+        word = self._words(Stream.SPARSE, code, 1 + MAX_NONZEROS)
         drawn: list[tuple[int, int]] = []
         for i in range(1 + ((word[0] >> 16) * min(self.n_nonzeros, self.n_features) >> 16)):
             place = (word[i + 1] >> 1) * (self.n_features - i) >> 31  # among those not yet taken
@@ -128,6 +129,20 @@ class CodePool:
                 place += place >= taken
             drawn = sorted([*drawn, (place, -1 if word[i + 1] & 1 else 1)])
         return drawn
+
+    def _words(self, stream: Stream, code: int, n_words: int) -> list[int]:
+        """The first words of a code; where they are few, its neighbours' come in the same draw, which takes no longer."""
+        if n_words > 1 + MAX_NONZEROS:
+            return words(self.seed, stream, 1, 1, n_words, first_row=code)[0, 0].tolist()
+        block, place = divmod(code, _CODES_A_DRAW)
+        if (stream, block) not in self._drawn:
+            drawn = words(self.seed, stream, _CODES_A_DRAW, 1, 1 + MAX_NONZEROS, first_row=block * _CODES_A_DRAW)
+            self._drawn[stream, block] = drawn[:, 0].tolist()
+        return self._drawn[stream, block][place]
+
+    @cached_property
+    def _drawn(self) -> dict[tuple[Stream, int], list[list[int]]]:
+        return {}
 
     @cached_property
     def biases(self) -> np.ndarray:
@@ -147,7 +162,7 @@ class CodePool:
 
     def draw_bias(self, code: int, entries: list[tuple[int, int]], are_boolean: np.ndarray) -> int | np.float32:
         """The random bias of a bit, from the non-zeros of its direction and which of them are boolean."""
-        word = [int(w) for w in words(self.seed, Stream.BIAS, 1, 1, max(1, len(entries)), first_row=code)[0, 0]]
+        word = self._words(Stream.BIAS, code, len(entries))
         if are_boolean.all():
             return 1 - sum(sign < 0 for _, sign in entries) + ((word[0] >> 16) * len(entries) >> 16)
         bias = np.float32(0.0) if self.width_bits is None else 0

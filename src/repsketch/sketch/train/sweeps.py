@@ -55,7 +55,7 @@ def sweep(
     outputs : (n, C) what the rows are added to, beside their offset
     """
     fit_rows = require_native().train_fit_rows
-    values, offset = np.ascontiguousarray(rows.values).copy(), rows.offset.copy()
+    values, offset = np.array(rows.values, np.float64), np.array(rows.offset, np.float64)
     if grid is not None:
         values = grid.round(values)
     wanted = np.zeros_like(values) if towards is None else np.ascontiguousarray(towards)
@@ -78,7 +78,7 @@ def sweep(
 def outputs_of(rows: Grown, outputs: np.ndarray | None = None) -> np.ndarray:
     """What rows predict for the data they were made on, (n, C), added to ``outputs``."""
     n = rows.buckets.shape[1]
-    total = np.repeat(rows.offset[None], n, axis=0)
+    total = np.repeat(rows.offset[None].astype(np.float64), n, axis=0)
     if outputs is not None:
         total += outputs
     for bucket, counters in zip(rows.buckets, rows.values, strict=True):

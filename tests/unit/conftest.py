@@ -1,0 +1,17 @@
+"""What tests of several rooms share."""
+
+from dataclasses import replace
+
+import pytest
+
+
+@pytest.fixture
+def brief_search(monkeypatch):
+    """A search of few and short fits, for tests that ask for anything but accuracy."""
+    from repsketch.tune import search
+
+    for name in ("GLANCE", "CLIMB", "THOROUGH"):
+        effort = getattr(search, name)
+        monkeypatch.setattr(search, name, replace(effort, n_steps=30, refits=effort.refits[:2]))
+    monkeypatch.setattr(search, "N_CLIMBED", 4)
+    monkeypatch.setattr(search, "N_THOROUGH", 1)

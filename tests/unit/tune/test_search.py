@@ -1,0 +1,116 @@
+"""The search: every kind of recipe gives what its trial says, neighbours differ in one thing, and a climb climbs."""
+
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from repsketch.sketch import CompiledSketch
+from repsketch.tune import search as searching
+from repsketch.tune.problem import Problem
+from repsketch.tune.recipes import CONCATS, RATES, Recipe, first_recipes, neighbours
+from repsketch.tune.search import Bench, Effort, climb, search
+from repsketch.tune.trials import Refit, Trial
+
+N = 400
+EFFORT = Effort(1 << 30, 60, (Refit(3.0), Refit(30.0, True)), (1.0, 0.5))
+
+
+def problem(task="classification", n_classes=2, n_columns=5):
+    rng = np.random.default_rng(2)
+    X = rng.normal([0.0, 10.0, -3.0, 0.0, 1.0], [1.0, 5.0, 0.1, 1.0, 1.0], (N, 5)).astype(np.float32)[:, :n_columns]
+    X[:, 3:4] = rng.integers(0, 3, (N, 1))
+    X[rng.random(N) < 0.1, 0] = np.nan
+    wave = np.nan_to_num(np.sin(2.0 * X[:, 0])) + (X[:, 3] == 1) + 0.1 * X[:, 1]
+    if task == "regression":
+        return Problem.of(X, wave[:, None] * 7.0 + 100.0, None, task, n_categories={3: 3}, seed=1)
+    places = np.digitize(wave, np.quantile(wave, np.linspace(0, 1, n_classes + 1)[1:-1]))
+    chances = np.eye(n_classes)[places]
+    labels = chances[:, 1:] if n_classes == 2 else chances
+    return Problem.of(X, labels, 0.8 * labels + 0.1, task, classes=np.arange(n_classes), n_categories={3: 3}, seed=1)
+
+
+KINDS = {
+    "thresholds": Recipe("thresholds", 0.5, n_concat=2),
+    "fine thresholds": Recipe("fine thresholds", 0.5, n_concat=4, rate=0.6),
+    "bits": Recipe("bits", 0.5),
+    "interpolated": Recipe("interpolated", 0.5, n_components=3),
+    "scaled": Recipe("interpolated", 0.5, n_components=2, n_levels=4, reading="scaled"),
+    "common": Recipe("interpolated", 0.5, n_components=2, n_levels=16, reading="common"),
+    "stacked": Recipe("interpolated", 0.5, n_components=2, n_stacked=2),
+}
+
+
+@pytest.mark.parametrize("data", [("classification", 2), ("classification", 4), ("regression", 1)], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_trial_is_what_its_form_does(kind, data):
+    task, n_classes = data
+    counters = "int8" if task == "regression" else "int4"
+    given = problem(task, n_classes)
+    trial = Bench(given, 600, 3).fit(replace(KINDS[kind], counter_type=counters), EFFORT)
+    assert trial.form.nbytes <= 600
+    outputs = CompiledSketch(trial.form).outputs(given.X[given.held]).astype(np.float64)
+    loss = given.held_objective.loss((outputs - given.middle) / given.unit)
+    assert loss == pytest.approx(trial.loss, rel=1e-4)
+    constant = np.repeat(given.held_objective.start()[None], len(given.held), axis=0)
+    assert trial.loss < given.held_objective.loss(constant)
+
+
+def test_stacked_rows_have_two_parts():
+    form = Bench(problem("regression"), 600, 3).fit(replace(KINDS["stacked"], counter_type="int8"), EFFORT).form
+    assert [part.source for part in form.parts] == ["projected", "values"]
+
+
+@pytest.mark.parametrize("recipe", KINDS.values(), ids=KINDS)
+def test_neighbours_differ_in_one_thing(recipe):
+    found = list(neighbours(recipe, problem()))
+    assert len(set(found)) == len(found) > 3
+    for near in found:
+        differing = {name for name, value in asdict(near).items() if asdict(recipe)[name] != value}
+        assert len(differing - {"rate"}) == 1 or differing == {"rate"}
+
+
+def test_first_recipes_are_of_every_kind():
+    assert [recipe.family for recipe in first_recipes(problem(), 1024)] == [
+        "thresholds", "fine thresholds", "bits", *["interpolated"] * 3
+    ]  # fmt: skip
+    booleans = Problem.of((problem().X[:, :2] > 0).astype(np.float32), problem().labels, None, "classification")
+    assert "fine thresholds" not in {recipe.family for recipe in first_recipes(booleans, 1024)}
+
+
+def test_a_climb_climbs():
+    """A loss with one lowest point, K = 5 and rate 0.6, three steps away."""
+    asked = []
+
+    def fit(recipe):
+        asked.append(recipe)
+        distance = abs(CONCATS.index(recipe.n_concat) - 4) + abs(RATES.index(recipe.rate) - 3)
+        return Trial(str(recipe), distance + 0.1 * (recipe.counter_type == "int8"), None)
+
+    found = climb([Recipe("bits", 0.5)], replace(problem(), answers=None), fit)
+    assert (found[0][0].n_concat, found[0][0].rate) == (5, 0.6)
+    assert len(asked) == len(set(asked)) <= searching.N_CLIMBED
+    assert [trial.loss for _, trial in found] == sorted(trial.loss for _, trial in found)
+
+
+def test_few_rows_are_all_trained_on_in_the_end(brief_search, monkeypatch):
+    given = problem("regression")
+    sparing = search(given, 400, seed=1, progress=False)
+    monkeypatch.setattr(searching, "SMALL_ROWS", 0)
+    others = search(given, 400, seed=1, progress=False)
+    assert sparing[0].loss == others[0].loss  # of rows that it had not seen
+    outputs = [CompiledSketch(found[0].form).outputs(given.X) for found in (sparing, others)]
+    assert not np.array_equal(*outputs)
+
+
+def test_held_rows_teach_nothing():
+    given = problem("regression")
+    changed = given.labels.copy()
+    changed[given.held] += 50.0
+    recipe = replace(KINDS["thresholds"], counter_type="int8")
+    trials = [
+        Bench(replace(given, labels=labels), 400, 3).fit(recipe, Effort(1 << 30, 60, (Refit(3.0),)))
+        for labels in (given.labels, changed)
+    ]
+    parts = [trial.form.parts[0].counters for trial in trials]
+    np.testing.assert_array_equal(*parts)
