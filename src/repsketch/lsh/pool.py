@@ -131,7 +131,7 @@ class CodePool:
         return drawn
 
     def _words(self, stream: Stream, code: int, n_words: int) -> list[int]:
-        """The first words of a code; where they are few, its neighbours' come in the same draw, which takes no longer."""
+        """The first words of a code; a few come with its neighbours', which takes no longer."""
         if n_words > 1 + MAX_NONZEROS:
             return words(self.seed, stream, 1, 1, n_words, first_row=code)[0, 0].tolist()
         block, place = divmod(code, _CODES_A_DRAW)
