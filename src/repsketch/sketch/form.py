@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..lsh.pool import PooledRows
 from ..predictor import TASKS
 from .inputs import Inputs
+from .intervals import Intervals
 from .numbers import check_floats, check_whole
 from .part import LARGEST_INT, Part
 from .projection import LARGEST_ENTRY, Projection
@@ -37,6 +38,7 @@ class Form:
     task, classes : what the outputs mean
     feature_names : the d columns' names, or None
     categories : the rising labels of each categorical column used, or None
+    intervals : how far values may be from the outputs, or None; not for classification
     stored : the checked file this form was read from, which the C core runs as it is, or None
     """
 
@@ -54,6 +56,7 @@ class Form:
     classes: np.ndarray | None = None
     feature_names: tuple[str, ...] | None = None
     categories: tuple[tuple[str, ...], ...] | None = None
+    intervals: Intervals | None = None
     file: InitVar[bytes | None] = None  # not kept by dataclasses.replace: another form is another file
     stored: bytes | None = field(init=False, default=None)
 
@@ -89,6 +92,13 @@ class Form:
             )
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
             raise InputError(f"{len(self.feature_names)} feature names for {self.n_features} columns.")
+        if self.intervals is not None and (
+            self.task == "classification" or len(self.intervals.scales) != self.n_outputs
+        ):
+            raise InputError(
+                f"intervals of {len(self.intervals.scales)} outputs with task={self.task!r} and {self.n_outputs} "
+                "outputs; allowed are as many, and no classification."
+            )
         if self.categories is None:
             return
         if [len(labels) for labels in self.categories] != self.inputs.category_counts or not self.categories:

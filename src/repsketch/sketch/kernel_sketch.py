@@ -16,6 +16,7 @@ from ..errors import InputError, MergeError
 from ..lsh import RowHashes
 from ..progress import progress_bar
 from ..theory import Cost
+from . import spread
 from .counters import Counters
 from .form import Form
 from .inputs import Inputs
@@ -268,6 +269,11 @@ class KernelSketch(Sketch):
     def _check_columns(self, targets: np.ndarray) -> None:
         if targets.shape[1] != self.n_outputs:
             raise InputError(f"targets have {targets.shape[1]} columns; this sketch has {self.n_outputs} outputs.")
+
+    def _half_widths(self, X: Any, outputs: np.ndarray, confidence: float) -> np.ndarray:
+        if self.sums is None:
+            return super()._half_widths(X, outputs, confidence)
+        return spread.half_widths(self, X, confidence)
 
     def quantize(self, X: Any = None, **options: Any) -> "CompiledSketch":
         """The int precision of the same sketch; see ``repsketch.sketch.quantize.quantize``."""

@@ -8,14 +8,14 @@ that alters it returns another one.
 import os
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import as_table, check_width, iterate_blocks
-from ..errors import MergeError
+from ..arrays import as_outputs, as_table, check_width, iterate_blocks
+from ..errors import InputError, MergeError
 from ..frames import Columns, as_columns, is_frame
 from ..lsh import Family, RowHashes
 from ..lsh.generator import resolve_seed
@@ -25,6 +25,7 @@ from ..theory import Cost
 from .aggregate import choose_groups
 from .counters import DEFAULT_STEP, Counters
 from .form import MAX_OUTPUTS, Form
+from .intervals import Intervals
 from .query import buckets, query
 
 if TYPE_CHECKING:
@@ -120,6 +121,59 @@ class Sketch(Predictor):
         categories = {int(p): next(labels) for p, kind in zip(places, kinds, strict=True) if known and kind > 1}
         used = set(places.tolist())
         return Columns(np.empty((0, self.n_features), np.float32), self.form.feature_names, categories, used)
+
+    def predict_interval(self, X: Any, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Low and high ends of intervals around the predictions, float64 of the shape that ``predict`` gives.
+
+        The paper's counters, not refitted: the interval holds the kernel model's f_K(x), not the label, with
+        probability ``confidence`` over the draw of the hash functions; judged by the spread of the rows. Any other
+        sketch: it holds the true value of a row like those given to ``with_intervals``, or held out by ``compress``;
+        each output on its own.
+
+        >>> from repsketch import lsh
+        >>> density = Sketch.empty(lsh.L2(bandwidth=1.0), n_rows=200, n_buckets=16, n_features=1).add([[0.0], [0.5]])
+        >>> low, high = density.predict_interval([[0.1]])
+        >>> bool(low < density.predict([[0.1]]) < high)
+        True
+        """
+        if self.task == "classification":
+            raise InputError("predict_interval on a classifier; predict_proba says how sure it is.")
+        outputs = self.outputs(X).astype(np.float64)
+        half_widths = self._half_widths(X, outputs, confidence)
+        low, high = outputs - half_widths, outputs + half_widths
+        return (low[:, 0], high[:, 0]) if self.n_outputs == 1 else (low, high)
+
+    def _half_widths(self, X: Any, outputs: np.ndarray, confidence: float) -> np.ndarray:
+        """Half the width of each output's interval, (n, C) float64."""
+        if self.form.intervals is None:
+            raise InputError(
+                "this sketch has trained counters and no intervals; with_intervals(X, y), with rows that it was not "
+                "trained on, gives it some."
+            )
+        return self.form.intervals.half_widths(outputs, confidence)
+
+    def with_intervals(self, X: Any, y: Any) -> "CompiledSketch":
+        """The sketch with intervals that hold true values, from rows it was not trained on: 99 or more for all of them.
+
+        Parameters
+        ----------
+        X : (n, d) inputs, as for ``predict``
+        y : (n,) or (n, C) their true values
+
+        >>> from repsketch import lsh
+        >>> X, noise = np.random.default_rng(0).normal(size=(2, 500, 1))
+        >>> sketch = Sketch.empty(lsh.L2(bandwidth=1.0), n_rows=40, n_buckets=8, n_features=1).refit(X[:300], X[:300])
+        >>> low, high = sketch.with_intervals(X[300:], X[300:] + noise[300:]).predict_interval(X, confidence=0.9)
+        >>> bool(3.0 < np.mean(high - low) < 4.0)
+        True
+        """
+        if self.task == "classification":
+            raise InputError("with_intervals on a classifier; predict_proba says how sure it is.")
+        outputs = self.outputs(X)
+        values = as_outputs(y, len(outputs), "y")
+        if values.shape != outputs.shape:
+            raise InputError(f"y has {values.shape[1]} columns; this sketch has {self.n_outputs} outputs.")
+        return CompiledSketch(replace(self.form, intervals=Intervals.of(outputs, values)))
 
     def predict_one(self, row: Any) -> Any:
         """The prediction for one row, (d,): a label, or a number; for hot loops, where a table of one row costs more.
