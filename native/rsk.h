@@ -75,8 +75,8 @@ typedef struct rsk_model {
     const uint8_t *linear;            /* (n_components, n_outputs) */
     const uint8_t *linear_gain;       /* (n_linear_gains) float32 */
     const uint8_t *offset;            /* (n_outputs) float32 */
-    const uint8_t *classes, *names, *sums, *metadata, *categories; /* whole sections, NULL where there is none */
-    uint32_t classes_nbytes, names_nbytes, sums_nbytes, metadata_nbytes, categories_nbytes;
+    const uint8_t *classes, *names, *sums, *metadata, *categories, *intervals; /* whole sections, NULL: none */
+    uint32_t classes_nbytes, names_nbytes, sums_nbytes, metadata_nbytes, categories_nbytes, intervals_nbytes;
     rsk_part parts[RSK_MAX_PARTS];
 } rsk_model;
 

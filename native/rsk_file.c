@@ -33,7 +33,7 @@ enum { LARGEST_FINITE = 0x7F7FFFFF, TWO_TO_40 = 0x53800000 }; /* bits of float32
 enum { MODEL = 1, COLUMNS, KINDS, CENTERS, SCALES, PROJECTION, SHIFT, MULTIPLIERS, PROJECTION_SCALES };
 enum { LINEAR = 10, LINEAR_GAIN, OFFSET };
 enum { PART = 16, INDICES, CODE_COLUMNS, THRESHOLDS, COUNTERS, DECODE, GAIN, PART_STRIDE = 8 };
-enum { CLASSES = 64, NAMES, SUMS, METADATA, CATEGORIES, FIRST_OPTIONAL = CLASSES };
+enum { CLASSES = 64, NAMES, SUMS, METADATA, CATEGORIES, INTERVALS, FIRST_OPTIONAL = CLASSES };
 
 typedef struct {
     const uint8_t *file;
@@ -68,7 +68,7 @@ static uint32_t crc_of(const uint8_t *entry) { return rsk_u32(entry + 16); }
 
 static bool is_known(uint32_t type) {
     if (type >= PART && type < PART + PART_STRIDE * RSK_MAX_PARTS) return type % PART_STRIDE <= GAIN - PART;
-    return (type >= MODEL && type <= OFFSET) || (type >= CLASSES && type <= CATEGORIES);
+    return (type >= MODEL && type <= OFFSET) || (type >= CLASSES && type <= INTERVALS);
 }
 
 static bool are_zero(const uint8_t *bytes, uint64_t n) {
@@ -621,12 +621,47 @@ static rsk_status check_sums(const rsk_model *m) {
     return check_affine(m, sums + 8 * n);
 }
 
+/* Confidences of a table of intervals, in per cent: docs/spec/format.md, INTERVALS. */
+static const uint8_t interval_levels[] = {50, 55, 60, 65, 70, 75, 80, 85, 90, 92, 94, 95, 96, 97, 98, 99};
+enum { N_INTERVAL_LEVELS = sizeof interval_levels, MAX_INTERVAL_BINS = 256 };
+
+/* (n, width) float32 numbers, each line rising; or not falling, from 0 up. */
+static rsk_status check_lines(const uint8_t *bytes, uint64_t n, uint32_t width, bool may_repeat) {
+    for (uint64_t i = 0; i < n * width; i++)
+        RSK_REFUSE_IF((rsk_u32(bytes + 4 * i) & 0x7FFFFFFF) > LARGEST_FINITE, NOT_FINITE);
+    for (uint64_t i = 0; i < n * width; i++) {
+        const float number = rsk_f32(bytes + 4 * i);
+        if (may_repeat) RSK_REFUSE_IF(number < (i % width == 0 ? 0.0f : rsk_f32(bytes + 4 * (i - 1))), INDEX_ORDER);
+        else RSK_REFUSE_IF(i % width != 0 && number <= rsk_f32(bytes + 4 * (i - 1)), INDEX_ORDER);
+    }
+    return RSK_OK;
+}
+
+static rsk_status check_intervals(const rsk_model *m) {
+    RSK_REFUSE_IF(m->task == 1, SECTION_UNEXPECTED);
+    RSK_REFUSE_IF(m->intervals_nbytes < 8, SIZE_MISMATCH);
+    const uint64_t n_rows = rsk_u32(m->intervals), n = m->n_outputs;
+    const uint32_t n_levels = rsk_u16(m->intervals + 4), n_bins = rsk_u16(m->intervals + 6);
+    RSK_TRY(check_count(n_levels, N_INTERVAL_LEVELS));
+    RSK_TRY(check_count(n_bins, MAX_INTERVAL_BINS));
+    RSK_REFUSE_IF(((n_rows + 1) * interval_levels[n_levels - 1] + 99) / 100 > n_rows, SIZE_MISMATCH);
+    RSK_REFUSE_IF(m->intervals_nbytes != 8 + 4 * n * (2 * n_bins - 1 + n_levels), SIZE_MISMATCH);
+    const uint8_t *borders = m->intervals + 8, *scales = borders + 4 * n * (n_bins - 1), *quantiles = scales + 4 * n * n_bins;
+    RSK_TRY(check_lines(borders, n, n_bins - 1, false));
+    for (uint64_t i = 0; i < n * n_bins; i++) {
+        const uint32_t bits = rsk_u32(scales + 4 * i);
+        RSK_REFUSE_IF(bits == 0 || bits > LARGEST_FINITE, SCALE);
+    }
+    return check_lines(quantiles, n, n_levels, true);
+}
+
 static rsk_status check_optional(const reader *r, rsk_model *m) {
     m->classes = find_optional(r, CLASSES, &m->classes_nbytes);
     m->names = find_optional(r, NAMES, &m->names_nbytes);
     m->sums = find_optional(r, SUMS, &m->sums_nbytes);
     m->metadata = find_optional(r, METADATA, &m->metadata_nbytes);
     m->categories = find_optional(r, CATEGORIES, &m->categories_nbytes);
+    m->intervals = find_optional(r, INTERVALS, &m->intervals_nbytes);
     RSK_REFUSE_IF((m->classes != NULL) != (m->n_classes > 0), CLASS_COUNT);
     if (m->classes != NULL) RSK_TRY(rsk_classes_check(m->classes, m->classes_nbytes, m->n_classes));
     if (m->names != NULL)
@@ -635,6 +670,7 @@ static rsk_status check_optional(const reader *r, rsk_model *m) {
     if (m->metadata != NULL) RSK_TRY(rsk_metadata_check(m->metadata, m->metadata_nbytes));
     if (m->categories != NULL)
         RSK_TRY(rsk_categories_check(m->categories, m->categories_nbytes, m->kinds, m->kinds == NULL ? 0 : m->n_columns));
+    if (m->intervals != NULL) RSK_TRY(check_intervals(m));
     return RSK_OK;
 }
 

@@ -23,7 +23,7 @@ enum { MOST_SEEDS = 256, MOST_SECTIONS = 36, LARGEST_SECTION = 24576, LARGEST_FI
 enum { MODEL = 1, COLUMNS, KINDS, CENTERS, SCALES, PROJECTION, SHIFT, MULTIPLIERS, PROJECTION_SCALES };
 enum { LINEAR = 10, LINEAR_GAIN, OFFSET };
 enum { PART = 16, INDICES, CODE_COLUMNS, THRESHOLDS, COUNTERS, DECODE, GAIN };
-enum { CLASSES = 64, NAMES, SUMS, METADATA };
+enum { CLASSES = 64, NAMES, SUMS, METADATA, CATEGORIES, INTERVALS };
 
 typedef struct {
     uint32_t type, flags, nbytes;
@@ -447,9 +447,10 @@ static void change_metadata(document *doc) {
     }
 }
 
-/* Kinds, order and ends of labels and names. */
+/* Kinds, order and ends of labels, names and categories; counts, borders and quantiles of intervals. */
 static void change_table(document *doc) {
-    section *s = find(doc, one_in(2) ? CLASSES : one_in(2) ? NAMES : SUMS);
+    static const uint8_t types[] = {CLASSES, CLASSES, NAMES, SUMS, CATEGORIES, INTERVALS};
+    section *s = find(doc, types[below(sizeof types)]);
     if (s == NULL || s->nbytes < 4) return;
     uint8_t *bytes = own(s, s->nbytes);
     const uint32_t n_words = s->nbytes / 4, front = n_words < 12 ? n_words : 12;

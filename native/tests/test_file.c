@@ -352,6 +352,42 @@ static void test_labels(file *f) {
     }
 }
 
+static void test_intervals(file *f) {
+    /* rows, levels and bins; a border; two scales; two quantiles */
+    static const uint32_t table[] = {3, 2 | 2 << 16, 0x3F800000, 0x3F800000, 0x40000000, 0x3F800000, 0x40000000};
+    static const struct {
+        uint32_t word, bits;
+        rsk_status status;
+    } cases[] = {
+        {0, 3, RSK_OK},
+        {0, 1, RSK_SIZE_MISMATCH}, /* 55 % of one row */
+        {1, 2 << 16, RSK_SIZE_ZERO},
+        {1, 17 | 2 << 16, RSK_SIZE_CAP},
+        {1, 2, RSK_SIZE_ZERO},
+        {1, 2 | 257 << 16, RSK_SIZE_CAP},
+        {1, 1 | 2 << 16, RSK_SIZE_MISMATCH},
+        {2, 0x7F800000, RSK_NOT_FINITE},
+        {2, 0xFF7FFFFF, RSK_OK},
+        {3, 0, RSK_SCALE},
+        {4, 0xBF800000, RSK_SCALE},
+        {4, 0x7FC00000, RSK_SCALE},
+        {5, 0x80000001, RSK_INDEX_ORDER},
+        {5, 0x40000001, RSK_INDEX_ORDER},
+        {5, 0x40000000, RSK_OK},
+        {6, 0x7F800001, RSK_NOT_FINITE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint8_t bytes[sizeof table];
+        for (uint32_t word = 0; word < sizeof table / 4; word++) put(bytes + 4 * word, table[word], 4);
+        put(bytes + 4 * cases[i].word, cases[i].bits, 4);
+        start_threshold(f);
+        add_section(f, 69, bytes, sizeof bytes);
+        expect(open_file(f), cases[i].status, "intervals");
+        section_bytes(f, 1)[2] = 1;
+        expect(open_file(f), RSK_SECTION_UNEXPECTED, "intervals of a classifier");
+    }
+}
+
 static void test_metadata(file *f) {
     static const struct {
         const char *text;
@@ -434,6 +470,7 @@ int main(void) {
     test_changes_with_good_checksums(&f);
     test_contents(&f);
     test_labels(&f);
+    test_intervals(&f);
     test_metadata(&f);
     printf(n_failures == 0 ? "test_file: ok\n" : "test_file: %d failures\n", n_failures);
     return n_failures != 0;

@@ -170,6 +170,8 @@ def kernel_sketches() -> Iterator[Sketch]:
         names = tuple(f"column {j}" for j in range(4)) if i % 2 else ("x", "", "größe", "x" * 100)
         form = replace(sketch.form, task="classification", classes=classes, feature_names=names)
         yield CompiledSketch(form)
+        X = rng.integers(0, 3, (20 if i % 2 else 450, 4))  # enough for a few levels, or for all and several bins
+        yield sketch.with_intervals(X, rng.normal(size=(len(X), n_outputs)))
     yield replace(KernelSketch.empty(lsh.L2(1.0), 6, 4, 3, aggregate="median_of_means", n_groups=3), task="regression")
 
 

@@ -24,6 +24,7 @@ from repsketch.lsh import RowHashes
 from repsketch.lsh.pool import CodePool, PooledRows
 from repsketch.sketch import CompiledSketch, Form, KernelSketch
 from repsketch.sketch.inputs import Inputs
+from repsketch.sketch.intervals import LEVELS, Intervals
 from repsketch.sketch.numbers import packed_nbytes, round_floats
 from repsketch.sketch.part import Part
 from repsketch.sketch.projection import Projection
@@ -248,6 +249,19 @@ def float_form() -> Form:
         Part(own, draw(6, 8, 3), draw(1), shared_decode=draw(3, n_outputs)),
     )
     return Form(inputs, projection, parts, draw(n_outputs), draw(p, n_outputs), task="regression")
+
+
+def intervals_form() -> Form:
+    """``float_form`` with intervals: two outputs, three bins, all levels."""
+    rng = np.random.default_rng(3)
+    borders, quantiles = (np.sort(rng.exponential(size=(2, n))).astype(np.float32) for n in (2, len(LEVELS)))
+    scales = np.exp(rng.normal(size=(2, 3))).astype(np.float32)
+    return replace(float_form(), intervals=Intervals(120, borders, scales, quantiles))
+
+
+def intervals_file() -> bytes:
+    """``intervals_form`` and nothing beside it."""
+    return to_bytes(CompiledSketch(intervals_form()))
 
 
 def float_file() -> bytes:

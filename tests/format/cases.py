@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from build import float_file, kernel_file, whole_file
+from build import float_file, intervals_file, kernel_file, whole_file
 from repsketch.io import Status
 
-WHOLE, FLOAT, KERNEL = whole_file(), float_file(), kernel_file()
+WHOLE, FLOAT, KERNEL, INTERVALS = whole_file(), float_file(), kernel_file(), intervals_file()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from build import float_file, kernel_file, whole_file
+from build import float_file, intervals_file, kernel_file, whole_file
 
 
 @pytest.fixture(scope="session")
@@ -18,3 +18,8 @@ def floating():
 @pytest.fixture(scope="session")
 def kernel():
     return kernel_file()
+
+
+@pytest.fixture(scope="session")
+def intervals():
+    return intervals_file()

@@ -179,7 +179,7 @@ def _():
 @case("19 unknown required section")
 def _():
     files = {f"type {kind}": with_sections(KERNEL, {kind: b"?"}) for kind in (0, 13, 15, 23, 31, 47, 48, 63)}
-    for kind in (69, 1_000, 2**32 - 1):
+    for kind in (70, 1_000, 2**32 - 1):
         files[f"type {kind}"] = with_entry(with_sections(KERNEL, {kind: b"?"}), -1, flags=1)
     return all_bad(Status.SECTION_UNKNOWN, files)
 

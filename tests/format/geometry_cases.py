@@ -3,7 +3,7 @@
 import numpy as np
 
 from build import field_of, patched, sections_of, small_form, with_bytes, with_content, with_fields, with_sections
-from cases import FLOAT, KERNEL, WHOLE, Bad, all_bad, new_cases
+from cases import FLOAT, INTERVALS, KERNEL, WHOLE, Bad, all_bad, new_cases
 from repsketch import lsh
 from repsketch.io import Status, form_to_bytes
 from repsketch.io.records import Section
@@ -18,6 +18,7 @@ CASES, case = new_cases()
 MODEL, PART = Section.MODEL, Section.PART
 OWN, SPARSE, THRESHOLD, LEVELS = (PART + 8 * i for i in range(4))  # the parts of WHOLE
 LARGEST = 2**32 - 1
+COUNTS = {"levels": 4, "bins": 6}  # where they lie in INTERVALS
 NAN, INF = float("nan"), float("inf")
 
 
@@ -32,6 +33,7 @@ def _():
     sizes = ("n_rows", "n_concat", "n_buckets", "n_codes", "n_numbers", "n_groups", "n_gains")
     files |= {f"part, {name}": with_fields(WHOLE, SPARSE, **{name: 0}) for name in sizes}
     files["one bucket"] = with_fields(WHOLE, OWN, n_buckets=1)
+    files |= {f"intervals, {name}": with_bytes(INTERVALS, Section.INTERVALS, at, "H", 0) for name, at in COUNTS.items()}
     return all_bad(Status.SIZE_ZERO, files)
 
 
@@ -45,6 +47,9 @@ def _():
     caps |= {"n_concat": 4_096, "n_groups": field_of(WHOLE, SPARSE, "n_rows")}
     for name, cap in caps.items():
         files |= {f"part, {name}={n}": with_fields(WHOLE, SPARSE, **{name: n}) for n in (cap + 1, LARGEST)}
+    for (name, at), cap in zip(COUNTS.items(), (16, 256), strict=True):
+        for n in (cap + 1, 65_535):
+            files[f"intervals, {n} {name}"] = with_bytes(INTERVALS, Section.INTERVALS, at, "H", n)
     return all_bad(Status.SIZE_CAP, files)
 
 
@@ -99,6 +104,14 @@ def _():
         content = np.array(ends, "<u4").tobytes() + b"abc"
         changes = {Section.CATEGORIES: content, Section.METADATA: None}
         files[f"ends of categories {name}"] = with_sections(WHOLE, changes)
+    content = sections_of(INTERVALS)[Section.INTERVALS]
+    for n in (1, 7, 8, len(content) - 4, len(content) - 1):
+        files[f"intervals, {n} bytes"] = with_sections(INTERVALS, {Section.INTERVALS: content[:n]})
+    files["intervals, longer"] = with_sections(INTERVALS, {Section.INTERVALS: content + bytes(4)})
+    for n in (0, 1, 98):  # 99 % takes 99 rows
+        files[f"intervals of {n} rows"] = with_bytes(INTERVALS, Section.INTERVALS, 0, "I", n)
+    for name, at in COUNTS.items():
+        files[f"intervals, fewer {name}"] = with_bytes(INTERVALS, Section.INTERVALS, at, "H", 2)
     return all_bad(Status.SIZE_MISMATCH, files)
 
 
@@ -161,6 +174,8 @@ def _():
     for name, value in {"NaN": NAN, "inf": INF, "-inf": -INF, "0": 0.0, "-0": -0.0, "2**41": 2.0**41}.items():
         files[f"projection, {name}"] = with_bytes(FLOAT, Section.PROJECTION_SCALES, 4, "f", value)
         if name != "2**41":
+            for at in (8 + 4 * 4, 8 + 4 * 9):  # the first and the last, behind two borders for each of two outputs
+                files[f"intervals, {name} at {at}"] = with_bytes(INTERVALS, Section.INTERVALS, at, "f", value)
             files[f"linear gain, {name}"] = with_bytes(WHOLE, Section.LINEAR_GAIN, 0, "f", value)
     for part in range(4):
         files[f"gain 0 of part {part}"] = with_bytes(WHOLE, Section.GAIN + 8 * part, -4, "f", 0.0)
@@ -272,6 +287,9 @@ def _():
     files = {
         f"section {kind}": with_sections(KERNEL, {kind: bytes(8)}) for kind in (2, 3, 4, 5, 8, 9, 11, 17, 21, 24, 46)
     }
+    content = sections_of(INTERVALS)[Section.INTERVALS]
+    files["intervals of a classifier"] = with_sections(KERNEL, {Section.INTERVALS: content})
+    files["intervals of a classifier, and too short"] = with_sections(KERNEL, {Section.INTERVALS: content[:3]})
     return all_bad(Status.SECTION_UNEXPECTED, files)
 
 

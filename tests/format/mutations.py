@@ -13,6 +13,7 @@ from build import (
     METADATA,
     RECORDS,
     float_file,
+    intervals_file,
     kernel_file,
     kernel_sketch,
     patched,
@@ -135,7 +136,7 @@ def bases() -> list[bytes]:
         files.append(with_sections(data, labels))
     categories = {Section.CATEGORIES: encode_categories([["", "a", "é"]]), Section.METADATA: None}
     files += [with_sections(whole_file(), categories)] * 4
-    return files
+    return files + [intervals_file()] * 4
 
 
 def mutated(data: bytes, rng: Rng, others: list[bytes]) -> bytes:
@@ -232,7 +233,7 @@ def _add(data: bytes, rng: Rng, others: list[bytes]) -> bytes:
     if len(sections_of(data)) >= 32:
         return _remove(data, rng, others)
     if rng.integers(4) == 0:
-        kind = int(rng.choice([0, 13, 15, 23, 31, 47, 48, 63, 69, 100, 2**31, 2**32 - 1]))
+        kind = int(rng.choice([0, 13, 15, 23, 31, 47, 48, 63, 70, 100, 2**31, 2**32 - 1]))
         assert not is_known(kind)
         return with_sections(data, {kind: rng.bytes(int(rng.integers(1, 20)))})
     other = sections_of(others[int(rng.integers(len(others)))])
@@ -324,6 +325,21 @@ def _change_sums(data: bytes, rng: Rng, others: list[bytes]) -> bytes:
     return with_sections(data, {Section.SUMS: changed})
 
 
+def _change_intervals(data: bytes, rng: Rng, others: list[bytes]) -> bytes:
+    """A count of a table of intervals, or one of its numbers becomes its neighbour or another."""
+    content = sections_of(data).get(Section.INTERVALS, b"")
+    if len(content) < 16:
+        return _change_content(data, rng, others)
+    if rng.integers(3) == 0:
+        at, code = [(0, "I"), (4, "H"), (6, "H")][int(rng.integers(3))]
+        options = [0, 1, 2, 3, 4, 15, 16, 17, 98, 99, 100, 255, 256, 257, 65_535]
+        return with_sections(data, {Section.INTERVALS: patched(content, at, code, int(rng.choice(options)))})
+    at = 4 * int(rng.integers(2, len(content) // 4))
+    near = struct.unpack_from("<I", content, max(8, at - 4))[0]
+    value = [*FLOATS, near, near + 1, max(near, 1) - 1][int(rng.integers(len(FLOATS) + 3))]
+    return with_sections(data, {Section.INTERVALS: patched(content, at, "I", value)})
+
+
 _CHANGES: list[Callable[[bytes, Rng, list[bytes]], bytes]] = [
     _change_field,
     _change_unused,
@@ -336,6 +352,7 @@ _CHANGES: list[Callable[[bytes, Rng, list[bytes]], bytes]] = [
     _change_values_of_metadata,
     _change_table,
     _change_sums,
+    _change_intervals,
 ]
-_WEIGHTS = [10, 1, 6, 2, 1, 1, 3, 2, 2, 3, 2]
+_WEIGHTS = [10, 1, 6, 2, 1, 1, 3, 2, 2, 3, 2, 2]
 _CHANCES = [weight / sum(_WEIGHTS) for weight in _WEIGHTS]

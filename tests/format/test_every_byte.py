@@ -1,6 +1,7 @@
 """No prefix of a good file and no change of a single byte is taken for a good file, in either reader."""
 
 import numpy as np
+import pytest
 
 from build import native_status, python_status, sections_of
 from repsketch.io import Status
@@ -11,14 +12,18 @@ def test_the_file_is_about_4_kib_and_has_nearly_all_sections(whole):
     assert len(sections_of(whole)) == 32
 
 
-def test_every_prefix_is_refused(whole):
+@pytest.mark.parametrize("name", ["whole", "intervals"])
+def test_every_prefix_is_refused(name, request):
+    whole = request.getfixturevalue(name)
     answers = {n: (python_status(whole[:n]), native_status(whole[:n])) for n in range(len(whole))}
     expected = {n: (Status.EMPTY if n == 0 else Status.TOO_SHORT if n < 32 else Status.TRUNCATED,) * 2 for n in answers}
     assert answers == expected
 
 
-def test_every_change_of_a_byte_is_refused(whole):
+@pytest.mark.parametrize("name", ["whole", "intervals"])
+def test_every_change_of_a_byte_is_refused(name, request):
     """All 255 changes of every byte in C; four or five of them, with the same status, in Python."""
+    whole = request.getfixturevalue(name)
     rng = np.random.default_rng(0)
     changed = bytearray(whole)
     accepted, different = [], []

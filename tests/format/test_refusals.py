@@ -8,6 +8,7 @@ import os
 import re
 import threading
 
+import numpy as np
 import pytest
 
 import framing_cases
@@ -16,7 +17,7 @@ import integrity_cases
 import repsketch
 import value_cases
 from build import bare_file, native_status, python_status, with_bytes, with_entry, with_fields, with_sections
-from cases import FLOAT, KERNEL, WHOLE
+from cases import FLOAT, INTERVALS, KERNEL, WHOLE
 from repsketch.io import FormatError, Status, from_bytes
 from repsketch.io.framing import FILE_CAP
 from repsketch.io.metadata import METADATA_CAP
@@ -52,17 +53,25 @@ def test_every_status_has_its_case():
     assert reached == of_files
 
 
-@pytest.mark.parametrize("data", [WHOLE, FLOAT, KERNEL], ids=["int", "float32", "paper"])
+@pytest.mark.parametrize("data", [WHOLE, FLOAT, KERNEL, INTERVALS], ids=["int", "float32", "paper", "intervals"])
 def test_the_files_they_are_made_from_are_good(data):
     assert (python_status(data), native_status(data)) == (Status.OK, Status.OK)
 
 
-@pytest.mark.parametrize("kind", [69, 100, 2**31, 2**32 - 1])
+@pytest.mark.parametrize("kind", [70, 100, 2**31, 2**32 - 1])
 def test_unknown_optional_sections_are_skipped(kind):
     data = with_sections(KERNEL, {kind: b"from a later version"})
     assert (python_status(data), native_status(data)) == (Status.OK, Status.OK)
     known = with_entry(KERNEL, -1, flags=1)  # a known optional section may say that it is required
     assert (python_status(known), native_status(known)) == (Status.OK, Status.OK)
+
+
+def intervals_of(n_rows: int, n_levels: int, n_bins: int) -> bytes:
+    """A table for the two outputs of FLOAT: borders 0, 1, 2, ..., scales as small as can be, widths of -0."""
+    head = np.array([n_rows, n_levels | n_bins << 16], "<u4").tobytes()
+    borders, scales = np.arange(n_bins - 1, dtype="<f4"), np.full(n_bins, 1e-45, "<f4")
+    widths = np.full(2 * n_levels, -0.0, "<f4")
+    return head + 2 * borders.tobytes() + 2 * scales.tobytes() + widths.tobytes()
 
 
 def _at_the_caps() -> dict[str, bytes]:
@@ -87,6 +96,11 @@ def _at_the_caps() -> dict[str, bytes]:
         **dict.fromkeys(("n_features", "n_columns", "n_values", "n_components"), 1 << 20)
     )
     files["65,536 rows of 4,096 codes"] = bare_file(part={"n_rows": 65_536, "n_concat": 4_096, "counter_type": 3})
+    files["intervals of 99 rows"] = with_bytes(INTERVALS, Section.INTERVALS, 0, "I", 99)
+    files["intervals of 2**32 - 1 rows"] = with_bytes(INTERVALS, Section.INTERVALS, 0, "I", 2**32 - 1)
+    zeros = {f"{n} of {rows} rows": intervals_of(rows, n, 256) for rows, n in ((1, 1), (9, 9), (98, 15), (99, 16))}
+    files |= {f"256 bins, {name}": with_sections(FLOAT, {Section.INTERVALS: table}) for name, table in zeros.items()}
+    files["intervals without a task"] = with_fields(INTERVALS, Section.MODEL, task=0)
     files["65,536 buckets"] = bare_file(part={"n_buckets": 65_536})
     files["65,536 outputs"] = bare_file(part={"n_numbers": 65_536, "n_gains": 65_536}, n_outputs=65_536)
     return files

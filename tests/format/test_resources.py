@@ -164,6 +164,20 @@ def texts() -> dict[str, bytes]:
     return files | {f"metadata, {name}": bare_file({Section.METADATA: text.encode()}) for name, text in long.items()}
 
 
+def intervals() -> dict[str, bytes]:
+    """Tables of many outputs, and of many bins; the last number of some of them is wrong."""
+    files = {}
+    for n, n_bins in ((2_000, 1), (300, 64), (1, 256)):
+        head = np.array([99, 16 | n_bins << 16], "<u4").tobytes()
+        borders = np.tile(np.arange(n_bins - 1, dtype="<f4"), n).tobytes()
+        widths = np.tile(np.arange(16, dtype="<f4"), n).tobytes()
+        table = head + borders + np.ones(n * n_bins, "<f4").tobytes() + widths
+        for name, content in {"good": table, "bad": table[:-4] + bytes(4)}.items():
+            title = f"intervals of {n} outputs, {n_bins} bins, {name}"
+            files[title] = bare_file({Section.INTERVALS: content}, {"n_numbers": n, "counter_type": INT4}, n_outputs=n)
+    return files
+
+
 def declared() -> dict[str, bytes]:
     """All sizes at their caps, in all combinations, and hardly any bytes: most are refused for a section's length."""
     files = {}
@@ -204,7 +218,7 @@ def best_seconds(read: Callable[[bytes], Status], data: bytes) -> float:
     return best
 
 
-MAKERS = (own_parts, pools, projections, columns, counters, texts, declared)
+MAKERS = (own_parts, pools, projections, columns, counters, texts, intervals, declared)
 
 
 @cache

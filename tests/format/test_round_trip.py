@@ -1,17 +1,18 @@
 """Saving and loading is the identity: bytes, outputs, and everything one may do with a sketch afterwards."""
 
 import json
+import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import repsketch
-from build import METADATA, float_form, kernel_sketch, sections_of, small_form, whole_form
+from build import METADATA, float_form, intervals_form, kernel_sketch, sections_of, small_form, whole_form
 from forms import random_form, random_inputs
 from repsketch import Sketch, lsh
 from repsketch.errors import InputError
-from repsketch.io import describe, form_to_bytes, from_bytes, to_bytes
+from repsketch.io import describe, describe_sketch, form_to_bytes, from_bytes, to_bytes
 from repsketch.io.records import Section
 from repsketch.io.write import SOFTWARE, device_nbytes, sections_of_form
 from repsketch.sketch import CompiledSketch, Form, KernelSketch
@@ -213,6 +214,40 @@ def test_categories(tmp_path):
 def test_categories_that_do_not_fit(labels, message):
     with pytest.raises(InputError, match=message):
         replace(whole_form(), categories=labels)
+
+
+def test_intervals(tmp_path):
+    path = tmp_path / "sketch.rsk"
+    sketch = CompiledSketch(intervals_form())
+    sketch.save(path)
+    again = repsketch.load(path)
+    X = np.random.default_rng(1).normal(size=(50, sketch.n_features))
+    for confidence in (0.5, 0.87, 0.95, 0.99):
+        expected = sketch.predict_interval(X, confidence)
+        np.testing.assert_array_equal(again.predict_interval(X, confidence), expected)
+        np.testing.assert_array_equal(from_bytes(path.read_bytes()).predict_interval(X, confidence), expected)
+    assert to_bytes(again) == path.read_bytes()
+    # Not needed to predict, so not among the bytes a device must hold.
+    plain = CompiledSketch(float_form())
+    assert again.nbytes == plain.nbytes
+    assert again.outputs(X).tobytes() == plain.outputs(X).tobytes()
+    table = {"n_rows": 120, "n_bins": 3, "most_confidence": 0.99, "nbytes": 8 + 4 * 2 * (2 + 3 + 16)}
+    facts = describe(path)
+    assert facts["intervals"] == table
+    assert facts["sections"]["INTERVALS"] == table["nbytes"]
+    assert describe_sketch(plain)["intervals"] is None
+
+
+def test_the_papers_sketch_with_intervals_comes_back_with_them(tmp_path):
+    path = tmp_path / "sketch.rsk"
+    refitted = replace(kernel_sketch(), task="regression", classes=None).refit(TABLE, TABLE[:, 0], progress=False)
+    sketch = refitted.with_intervals(TABLE, TABLE[:, 0])
+    sketch.save(path)
+    again = repsketch.load(path)
+    np.testing.assert_array_equal(again.predict_interval(TABLE, 0.9), sketch.predict_interval(TABLE, 0.9))
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(again)).predict_interval(TABLE, 0.9), sketch.predict_interval(TABLE, 0.9)
+    )
 
 
 def test_names_and_metadata(tmp_path):

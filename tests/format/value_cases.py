@@ -1,9 +1,11 @@
 """Cases 41 to 51: numbers in arrays, labels, names, scalers and digests."""
 
+import struct
+
 import numpy as np
 
 from build import field_of, sections_of, with_bytes, with_content, with_fields, with_sections
-from cases import FLOAT, KERNEL, WHOLE, all_bad, new_cases
+from cases import FLOAT, INTERVALS, KERNEL, WHOLE, all_bad, new_cases
 from repsketch.io import Status
 from repsketch.io.packing import pack_bits, unpack_bits
 from repsketch.io.records import Section
@@ -13,6 +15,7 @@ from repsketch.sketch.numbers import index_bits
 CASES, case = new_cases()
 
 N_CLASSES, N_FEATURES = 3, 12  # of WHOLE
+BORDERS, SCALES, QUANTILES = 8, 24, 48  # where they begin in INTERVALS, of two outputs and three bins
 NOT_FINITE = {"NaN": float("nan"), "inf": float("inf"), "-inf": -float("inf")}
 
 
@@ -41,6 +44,13 @@ def _():
     floats = with_sections(WHOLE, {Section.CLASSES: encode_classes(np.array([0.5, 1.5, 2.5]))})
     for value, number in NOT_FINITE.items():
         files[f"label, {value}"] = with_bytes(floats, Section.CLASSES, -8, "d", number)
+        for name, at in {
+            "border": BORDERS,
+            "last border": SCALES - 4,
+            "quantile": QUANTILES,
+            "last quantile": -4,
+        }.items():
+            files[f"{name} of intervals, {value}"] = with_bytes(INTERVALS, Section.INTERVALS, at, "f", number)
     return all_bad(Status.NOT_FINITE, files)
 
 
@@ -104,6 +114,13 @@ def _():
     files["numbers as labels"] = with_sections(KERNEL, {Section.CLASSES: swapped})
     files["categories"] = _categories([b"a", b"c", b"b"])
     files["categories, the longer first"] = _categories([b"a", b"ab", b""])
+    content = sections_of(INTERVALS)[Section.INTERVALS]
+    first = struct.unpack_from("<f", content, BORDERS)[0]
+    places = {"the same border twice": (BORDERS + 4, first), "a falling border": (SCALES - 4, -1.0)}
+    places |= {"a quantile below 0": (QUANTILES + 4 * 16, -1e-30), "a falling quantile": (-4, 0.0)}
+    places["a quantile above the next"] = (QUANTILES, 1e30)
+    for name, (at, value) in places.items():
+        files[f"intervals, {name}"] = with_bytes(INTERVALS, Section.INTERVALS, at, "f", value)
     return all_bad(Status.INDEX_ORDER, files)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..lsh import RowHashes
 from ..sketch import Form, KernelSketch, Sketch
+from ..sketch.intervals import Intervals
 from ..sketch.part import Part
 from .framing import FILE_CAP, FORMAT_VERSION, unpack
 from .metadata import read_metadata
@@ -53,11 +54,22 @@ def describe_sketch(sketch: Sketch) -> dict[str, Any]:
         "feature_names": None if form.feature_names is None else list(form.feature_names),
         "categories": None if form.categories is None else [list(labels) for labels in form.categories],
         "n_outputs": form.n_outputs,
+        "intervals": None if form.intervals is None else _describe_intervals(form.intervals),
         "projection": None if projection is None else f"{projection.kind}, {projection.n_components} components",
         "linear": None if form.linear is None else str(form.linear.dtype),
         "parts": [_describe_part(form, part) for part in form.parts],
         "is_additive": isinstance(sketch, KernelSketch) and sketch.sums is not None,
         "device_nbytes": sketch.nbytes,
+    }
+
+
+def _describe_intervals(table: Intervals) -> dict[str, Any]:
+    """Where they come from and what may be asked; their bytes are beyond those a device must hold."""
+    return {
+        "n_rows": table.n_rows,
+        "n_bins": table.scales.shape[1],
+        "most_confidence": table.most,
+        "nbytes": table.nbytes,
     }
 
 

@@ -1,4 +1,4 @@
-"""Reads what a prediction does not need: labels, names, and the sums behind counters. Paragraph 10 of section 3."""
+"""Reads what a prediction does not need: labels, names, sums behind counters, intervals. Paragraph 10 of section 3."""
 
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -8,9 +8,11 @@ import numpy as np
 from ..lsh.fold import fold_collision_rate
 from ..sketch.counters import Counters
 from ..sketch.inputs import Inputs
+from ..sketch.intervals import LEVELS, MAX_BINS, Intervals, levels_of
+from . import records
 from .part_reader import PartReader
 from .records import FIRST_POOL, Section
-from .sections import CHUNK, Sections, refuse_if
+from .sections import CHUNK, Sections, check_size, refuse_if
 from .status import Status
 from .tables import decode_categories, decode_classes, decode_strings
 
@@ -41,6 +43,31 @@ def read_categories(sections: Sections, inputs: Inputs) -> tuple[tuple[str, ...]
     if Section.CATEGORIES not in sections.contents:
         return None
     return decode_categories(sections.contents[Section.CATEGORIES], inputs.category_counts)
+
+
+def read_intervals(sections: Sections, model: SimpleNamespace) -> Intervals | None:
+    """How far values may be from the outputs, or None."""
+    if Section.INTERVALS not in sections.contents:
+        return None
+    data, n_outputs = sections.contents[Section.INTERVALS], model.n_outputs
+    refuse_if(records.TASKS[model.task] == "classification", Status.SECTION_UNEXPECTED)
+    refuse_if(len(data) < records.INTERVALS.nbytes, Status.SIZE_MISMATCH)
+    head = records.INTERVALS.unpack(data[: records.INTERVALS.nbytes])
+    check_size(head.n_levels, len(LEVELS))
+    check_size(head.n_bins, MAX_BINS)
+    refuse_if(head.n_levels > levels_of(head.n_rows), Status.SIZE_MISMATCH)
+    widths = (head.n_bins - 1, head.n_bins, head.n_levels)
+    refuse_if(len(data) != records.INTERVALS.nbytes + 4 * n_outputs * sum(widths), Status.SIZE_MISMATCH)
+    numbers = np.frombuffer(data, "<f4", offset=records.INTERVALS.nbytes)
+    ends = np.cumsum([n_outputs * width for width in widths])[:2]
+    shaped = [part.reshape(n_outputs, width) for part, width in zip(np.split(numbers, ends), widths, strict=True)]
+    borders, scales, quantiles = shaped
+    refuse_if(not np.isfinite(borders).all(), Status.NOT_FINITE)
+    refuse_if(np.any(borders[:, 1:] <= borders[:, :-1]), Status.INDEX_ORDER)
+    refuse_if(not (np.isfinite(scales).all() and scales.min() > 0), Status.SCALE)
+    refuse_if(not np.isfinite(quantiles).all(), Status.NOT_FINITE)
+    refuse_if(quantiles.min() < 0 or np.any(quantiles[:, 1:] < quantiles[:, :-1]), Status.INDEX_ORDER)
+    return Intervals(head.n_rows, *shaped)
 
 
 def read_sums(sections: Sections, model: SimpleNamespace, parts: list[PartReader], offset: np.ndarray) -> Sums | None:

@@ -23,7 +23,7 @@ FIRST_OPTIONAL = 64
 
 def is_known(kind: int) -> bool:
     """True for a section type that this format version defines."""
-    if 1 <= kind <= 12 or 64 <= kind <= 68:
+    if 1 <= kind <= 12 or 64 <= kind <= 69:
         return True
     return 16 <= kind < 48 and (kind - 16) % 8 <= 6
 

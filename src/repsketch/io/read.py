@@ -16,7 +16,7 @@ from ..lsh import RowHashes
 from ..sketch import CompiledSketch, Form, KernelSketch, Sketch
 from ..sketch.part import Part
 from . import records
-from .extras import Sums, read_categories, read_labels, read_sums
+from .extras import Sums, read_categories, read_intervals, read_labels, read_sums
 from .framing import FILE_CAP, FIRST_OPTIONAL, is_known, sections_of, unpack
 from .metadata import check_metadata
 from .model_reader import ModelReader
@@ -97,10 +97,12 @@ def _read(sections: Sections, data: bytes) -> Sketch:
     try:
         inputs, projection = reader.make_inputs(), reader.make_projection()
         categories = read_categories(sections, inputs)
+        intervals = read_intervals(sections, model)
         made = tuple(part.make(inputs) for part in parts)
         task = records.TASKS[model.task]
         linear, gain = reader.linear, reader.linear_gain
-        form = Form(inputs, projection, made, reader.offset, linear, gain, task, classes, names, categories, data)
+        extras = (task, classes, names, categories, intervals, data)
+        form = Form(inputs, projection, made, reader.offset, linear, gain, *extras)
         sketch = _as_sketch(form, sums)
     except InputError as error:  # a check of the form that the page forgot: refused all the same
         raise FormatError(Status.FIELD) from error
@@ -124,6 +126,7 @@ def _as_sketch(form: Form, sums: Sums | None) -> Sketch:
         and form.inputs.columns is None
         and form.inputs.kinds is None
         and form.feature_names is None
+        and form.intervals is None
         and _has_units_of(form, part)
     )
     if not is_paper:

@@ -33,6 +33,7 @@ class Section(IntEnum):
     SUMS = 66
     METADATA = 67
     CATEGORIES = 68
+    INTERVALS = 69
 
 
 #: Distance between the sections of two parts.
@@ -75,6 +76,8 @@ PART = Record(
     "n_nonzeros:B n_parameters:B threshold_nbytes:B unused0:3s width:d seed:I n_rows:I n_concat:I n_buckets:I "
     "n_levels:I n_codes:I n_axes:I n_numbers:I n_groups:I n_gains:I spread:I digest:I unused1:8s"
 )
+
+INTERVALS = Record("n_rows:I n_levels:H n_bins:H")
 
 # The order of each tuple is the number in the file.
 PRECISIONS = ("float32", "int")

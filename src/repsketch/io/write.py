@@ -12,6 +12,7 @@ from ..lsh import RowHashes
 from ..lsh.pool import PooledRows
 from ..sketch import Form, KernelSketch, Sketch
 from ..sketch.inputs import Inputs
+from ..sketch.intervals import Intervals
 from ..sketch.numbers import encode_bfloat16, encode_float8, float8_bias, index_bits
 from ..sketch.part import Part, threshold_nbytes
 from . import records
@@ -62,6 +63,8 @@ def sections_of_form(form: Form) -> dict[int, bytes]:
         sections[Section.NAMES] = encode_strings(form.feature_names)
     if form.categories is not None:
         sections[Section.CATEGORIES] = encode_categories(form.categories)
+    if form.intervals is not None:
+        sections[Section.INTERVALS] = _intervals(form.intervals)
     return sections
 
 
@@ -240,6 +243,11 @@ def _pool_fields(form: Form, part: Part, rows: PooledRows) -> dict[str, Any]:
         "spread": spread if pool.is_seeded and pool.is_binary else 0,
         "digest": digest_of_pool(pool, partial(form.are_boolean, part.source)),
     }
+
+
+def _intervals(table: Intervals) -> bytes:
+    head = records.INTERVALS.pack(n_rows=table.n_rows, n_levels=table.n_levels, n_bins=table.scales.shape[1])
+    return head + b"".join(_floats(array) for array in (table.borders, table.scales, table.quantiles))
 
 
 def _sums(sketch: KernelSketch) -> bytes:
