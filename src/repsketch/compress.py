@@ -16,6 +16,7 @@ from .lsh.generator import resolve_seed
 from .predictor import TASKS
 from .settings import check_choice, check_number
 from .sketch import CompiledSketch, Form
+from .sketch.intervals import calibrated
 from .teacher import TeacherOutputs, as_teacher
 from .tune.budget import parse_budget
 
@@ -100,7 +101,11 @@ def compress(
         problem = problem if answers is None else problem.answered(answers)
     narrow = problem.narrowed(MOST_COLUMNS)
     best = search(narrow, nbytes, seed=seed, time_limit=time_limit, progress=progress)[0]
-    return CompiledSketch(_with_names(best.form, columns))
+    form = best.form
+    if not problem.spares_none:  # intervals come from rows that the judged form had not seen
+        judged = calibrated(best.judged, columns.numbers[problem.held], targets.labels[problem.held])
+        form = replace(form, intervals=judged.intervals)
+    return CompiledSketch(_with_names(form, columns))
 
 
 def _told_apart(columns: Columns) -> dict[int, tuple[str, ...]]:

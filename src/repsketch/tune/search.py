@@ -150,4 +150,4 @@ def _trained_on_all(problem: Problem, budget: int, seed: int, recipe: Recipe, ch
     """The chosen sketch, trained on all rows; its loss stays that of rows it had not seen."""
     effort = replace(THOROUGH, refits=(chosen.refit,) if chosen.refit else (), shares=(chosen.share,))
     again = Bench(problem.whole(), budget, seed).fit(recipe, effort)
-    return chosen if again is None else replace(chosen, form=again.form)
+    return chosen if again is None else replace(chosen, retrained=again.form)

@@ -33,13 +33,28 @@ class Refit:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A fitted sketch: what it is called, its loss on the rows held out, its form; how it was refitted, if it was."""
+    """A fitted sketch.
+
+    Attributes
+    ----------
+    name : what it is called
+    loss : of the rows held out
+    judged : the form that has this loss
+    refit, share : how it was refitted, if it was, and the share it has of the rows that would have fitted
+    retrained : the form trained again on all rows, if it was
+    """
 
     name: str
     loss: float
-    form: Form
+    judged: Form
     refit: Refit | None = None
-    share: float = 1.0  # of the rows that would have fitted
+    share: float = 1.0
+    retrained: Form | None = None
+
+    @property
+    def form(self) -> Form:
+        """What is deployed."""
+        return self.judged if self.retrained is None else self.retrained
 
 
 @dataclass(frozen=True, eq=False)
