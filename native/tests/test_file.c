@@ -386,6 +386,11 @@ static void test_intervals(file *f) {
         section_bytes(f, 1)[2] = 1;
         expect(open_file(f), RSK_SECTION_UNEXPECTED, "intervals of a classifier");
     }
+    for (uint32_t n = 1; n < sizeof table; n++) {
+        start_threshold(f);
+        add_section(f, 69, "\3\0\0\0\2\0\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", n);
+        expect(open_file(f), RSK_SIZE_MISMATCH, "too few bytes of intervals");
+    }
 }
 
 static void test_metadata(file *f) {

@@ -147,13 +147,15 @@ class Sketch(Predictor):
         """Half the width of each output's interval, (n, C) float64."""
         if self.form.intervals is None:
             raise InputError(
-                "this sketch has trained counters and no intervals; with_intervals(X, y), with rows that it was not "
-                "trained on, gives it some."
+                "this sketch has no intervals, and its counters are not the plain sums whose spread would tell; "
+                "with_intervals(X, y), with rows that it was not trained on, gives it some."
             )
         return self.form.intervals.half_widths(outputs, confidence)
 
     def with_intervals(self, X: Any, y: Any) -> "CompiledSketch":
-        """The sketch with intervals that hold true values, from rows it was not trained on: 99 or more for all of them.
+        """The sketch with intervals that hold true values, from rows it was not trained on: at least 99 for 99 %.
+
+        It predicts as before, but takes no further points: add, merge or refit first.
 
         Parameters
         ----------

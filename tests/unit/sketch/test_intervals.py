@@ -93,7 +93,7 @@ def test_few_rows_tell_little(refitted, n_rows, most):
 
 def test_trained_counters_need_rows_to_judge_by(refitted):
     for sketch in (refitted, CompiledSketch(refitted.form), build_sketch(kernel_of(), 20, 8).quantize(X)):
-        with pytest.raises(InputError, match=r"no intervals; with_intervals\(X, y\), with rows that it was not"):
+        with pytest.raises(InputError, match=r"no intervals, and.*; with_intervals\(X, y\), with rows that"):
             sketch.predict_interval(X)
 
 
@@ -150,6 +150,14 @@ def test_scales_are_those_of_the_bins():
     np.testing.assert_allclose(table.scales[0], [1.5, 3.0, 4.5, 6.0])
     # Of 100 misses that sum up to 150, the mean of the others is 149/99 for a miss of 1, and 147/99 for one of 3.
     np.testing.assert_allclose(table.quantiles[0, [0, -1]], [99 / 149, 3 * 99 / 147], rtol=1e-6)
+
+
+def test_an_output_on_a_border_lies_above_it():
+    outputs = np.repeat(np.float32([0.0, 1.0]), [150, 250])[:, None]
+    table = Intervals.of(outputs, outputs + np.where(outputs == 1.0, 4.0, 2.0))
+    assert table.borders.tolist() == [[1.0]]
+    assert table.scales.tolist() == [[2.0, 4.0]]
+    np.testing.assert_allclose(table.half_widths(np.float32([[0.0], [1.0]]), 0.9), [[2.0], [4.0]], rtol=1e-6)
 
 
 @pytest.mark.parametrize("n", [1, 5, 99, 300, 1_000])
