@@ -44,7 +44,7 @@ def compressed(split: Split, seed: int) -> tuple[Any, Any]:
 
 
 def intervals_of(name: str, seed: int) -> dict[str, list[float]]:
-    """Coverage and mean width at each of ``CONFIDENCES``, by where the intervals come from.
+    """Coverage, that of the worst quarter by output, and mean width at each of ``CONFIDENCES``.
 
     "held out": the rows that compress held out, and chose settings by. "fresh": half of the test rows, judged on the
     other half; "one width": the same without bins.
@@ -62,9 +62,13 @@ def intervals_of(name: str, seed: int) -> dict[str, list[float]]:
             "one width": Intervals.of(np.zeros_like(outputs), y - outputs),
         }
         misses = np.abs(split.y_test[other, None] - others)
+        quarters = np.array_split(np.argsort(others[:, 0]), 4)
         for kind, table in tables.items():
             widths = [table.half_widths(others, confidence) for confidence in CONFIDENCES]
-            found.setdefault(f"{kind}, coverage", []).append([float((misses <= width).mean()) for width in widths])
+            inside = [misses <= width for width in widths]
+            worst = [min(float(held[quarter].mean()) for quarter in quarters) for held in inside]
+            found.setdefault(f"{kind}, coverage", []).append([float(held.mean()) for held in inside])
+            found.setdefault(f"{kind}, coverage of the worst quarter", []).append(worst)
             found.setdefault(f"{kind}, width", []).append([float(2 * width.mean()) for width in widths])
     return {kind: np.mean(rows, axis=0).tolist() for kind, rows in found.items()}
 
