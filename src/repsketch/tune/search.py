@@ -101,8 +101,11 @@ def search(
 
         thorough = replace(THOROUGH, shares=(1.0, 0.5, 0.25)) if budget > FEWER_FROM else THOROUGH
         bench = Bench(problem.subset(GLANCE.n_rows, seed), budget, seed)
-        found = _sorted((recipe, fit(bench, recipe, GLANCE, 0.2)) for recipe in firsts)
-        found = found or _sorted([(recipe, bench.fit(recipe, GLANCE)) for recipe in firsts[:1]])
+        glanced: dict[Recipe, Trial | None] = {}
+        for recipe in firsts:
+            is_first = not any(glanced.values())  # however late it is, there must be one
+            glanced[recipe] = fit(bench, recipe, GLANCE, float("inf") if is_first else 0.2)
+        found = _sorted(glanced.items())
         if not found:
             raise InputError(
                 f"a budget of {budget} bytes for {problem.X.shape[1]} columns and {problem.n_outputs} outputs: no "
