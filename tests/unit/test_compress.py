@@ -87,6 +87,13 @@ def test_odd_shapes(name, task):
     assert np.isfinite(sketch.outputs(X)).all()
 
 
+@pytest.mark.parametrize("budget", [90, "1KB"])
+def test_a_target_that_never_changes(budget):
+    X = np.random.default_rng(0).normal(size=(60, 12))
+    sketch = rs.compress(None, X, np.full(60, 7.5), task="regression", budget=budget, **QUICK)
+    np.testing.assert_allclose(sketch.predict(X), 7.5, atol=1e-3)
+
+
 def test_duplicate_rows():
     X, y = load_iris(return_X_y=True)
     sketch = rs.compress(None, np.repeat(X[::10], 20, axis=0), np.repeat(y[::10], 20), budget="512B", **QUICK)

@@ -15,6 +15,7 @@ from ..progress import track
 from ..teacher import TeacherOutputs, as_teacher
 
 N_FOLDS = 4
+FEWEST = 40  # rows; of fewer, those left out are answered by what is not like them
 LONGEST = 60.0  # seconds that all copies may take, as the first one tells
 
 
@@ -50,8 +51,10 @@ def answers_out_of_fold(
 
     Returns
     -------
-    None where copies take too long or cannot be trained
+    None where copies take too long or cannot be trained, or where rows are too few
     """
+    if len(kept) < FEWEST:
+        return None
     labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     fold = np.full(len(labels), -1)
     fold[kept] = np.random.default_rng([seed, 9]).permutation(len(kept)) % N_FOLDS

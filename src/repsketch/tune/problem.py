@@ -111,6 +111,11 @@ class Problem:
         return replace(self, X=self.X[rows], labels=self.labels[rows], answers=answers, held=held)
 
     @property
+    def n_columns(self) -> int:
+        """Columns in use."""
+        return self.X.shape[1] if self.places is None else len(self.places)
+
+    @property
     def n_outputs(self) -> int:
         """Outputs, C."""
         return self.labels.shape[1]

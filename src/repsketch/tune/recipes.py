@@ -60,7 +60,8 @@ def first_recipes(problem: Problem, budget: int) -> Iterator[Recipe]:
     counter_type = "int4" if problem.task == "classification" else "int8"
     for family in ("thresholds", *(("fine thresholds",) if has_numbers else ()), "bits"):
         yield Recipe(family, mixture, counter_type=counter_type, rate=0.1 if budget > LARGE else 0.3)
-    for n_components in FIRST_COMPONENTS:
+    most = max(p for p in COMPONENTS if p < 2 * problem.n_columns or p == 1)  # more coordinates tell nothing new
+    for n_components in sorted({min(p, most) for p in FIRST_COMPONENTS}):
         yield Recipe("interpolated", mixture, n_components=n_components)
 
 

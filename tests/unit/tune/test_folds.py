@@ -67,6 +67,13 @@ def test_a_class_that_a_fold_does_not_know():
     assert out_of_fold(LogisticRegression().fit(X, y), X, y) is None
 
 
+def test_few_rows():
+    X, y = table(2)
+    model = LogisticRegression().fit(X, y)
+    labelled = as_teacher(model).label(X)
+    assert answers_out_of_fold(model, X, y, KEPT[:20], labelled, seed=1, progress=False) is None
+
+
 def test_copies_that_take_too_long():
     X, y = table(2)
     assert out_of_fold(LogisticRegression().fit(X, y), X, y, longest=0.0) is None

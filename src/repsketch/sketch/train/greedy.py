@@ -85,8 +85,8 @@ def grow_rows(
         for place, code in enumerate(chosen):
             bucket |= candidates.bits(code) << place
         step = -rate * newton_step(bucket, 2**n_concat, slope, curvature, strength)
-        if np.abs(step).max() < SMALLEST_STEP:
-            break  # nothing left to learn
+        if codes and np.abs(step).max() < SMALLEST_STEP:
+            break  # nothing left to learn; one row there is even for a constant
         current += step[bucket]
         codes.append(chosen)
         buckets.append(bucket)
