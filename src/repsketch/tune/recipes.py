@@ -75,7 +75,7 @@ def neighbours(recipe: Recipe, problem: Problem) -> Iterator[Recipe]:
         steps = {"n_components": COMPONENTS, "n_levels": LEVELS}
         if (problem.kinds == NUMERIC).any():
             yield from (replace(recipe, reading=reading) for reading in READINGS if reading != recipe.reading)
-        yield replace(recipe, n_stacked=0 if recipe.n_stacked else 2, rate=0.1)
+        yield replace(recipe, n_stacked=0, rate=0.3) if recipe.n_stacked else replace(recipe, n_stacked=2, rate=0.1)
     if problem.answers is not None:
         steps["mixture"] = SHARES
     for name, values in steps.items():

@@ -11,36 +11,46 @@ from ..progress import progress_bar
 from .problem import Problem
 from .recipes import Recipe, first_recipes, neighbours
 from .smooth import SmoothTrials
-from .trials import Family, GreedyTrials, Refit, Trial, bit_family, threshold_family
+from .trials import Base, Family, GreedyTrials, Refit, Trial, bit_family, threshold_family
 
 CLOSE = 0.03  # of what the best recipe explains: others so near to it are starts of the climb, too
-N_STARTS, N_CLIMBED, N_THOROUGH = 3, 16, 3  # recipes to start from, looked at on the way, fitted thoroughly
+N_STARTS, N_CLIMBED, N_THOROUGH = 3, 10, 3  # recipes to start from, looked at on the way, fitted thoroughly
 SMALL_ROWS = 20_000  # of so few rows none is spared in the end: the best recipe is trained again on all
 FEWER_FROM = 2_048  # bytes; from there on fewer rows than fit may be best
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How thoroughly a recipe is fitted: rows of data, steps of gradient descent, ways to refit, shares of the rows."""
+    """How thoroughly a recipe is fitted.
+
+    Attributes
+    ----------
+    n_rows : rows of data that greedy rows are chosen on
+    n_smooth_rows, n_steps : rows of data for interpolated rows, and steps of gradient descent, which take the time
+    refits, shares : ways to refit greedy rows, and shares of them, to be tried
+    """
 
     n_rows: int
+    n_smooth_rows: int
     n_steps: int
     refits: tuple[Refit, ...]
     shares: tuple[float, ...] = (1.0,)
 
 
-GLANCE = Effort(4_000, 500, (Refit(10.0),))
-CLIMB = Effort(8_000, 1_200, (Refit(3.0), Refit(30.0, True), Refit(1_000.0, True)))
+ALL = 1 << 40
+GLANCE = Effort(4_000, 20_000, 800, (Refit(10.0),))
+CLIMB = Effort(6_000, 40_000, 1_500, (Refit(3.0), Refit(30.0, True), Refit(1_000.0, True)))
 THOROUGH = Effort(
-    1 << 30, 5_000, (Refit(1.0), Refit(3.0), Refit(30.0), Refit(30.0, True), Refit(300.0, True), Refit(3_000.0, True))
+    ALL, ALL, 5_000, (Refit(1.0), Refit(3.0), Refit(30.0), Refit(30.0, True), Refit(300.0, True), Refit(3_000.0, True))
 )
 
 
 class Bench:
-    """Fits recipes to one problem and budget; families of codes are drawn once."""
+    """Fits recipes to one problem and budget with one effort; families of codes are drawn once."""
 
-    def __init__(self, problem: Problem, budget: int, seed: int) -> None:
-        self.problem, self.budget, self.seed = problem, budget, seed
+    def __init__(self, problem: Problem, budget: int, seed: int, effort: Effort) -> None:
+        self.problem, self.smooth_problem = (problem.subset(n, seed) for n in (effort.n_rows, effort.n_smooth_rows))
+        self.budget, self.seed, self.effort = budget, seed, effort
         self._families: dict[str, Family] = {}
 
     def _family(self, name: str) -> Family:
@@ -53,31 +63,29 @@ class Bench:
             self._families[name] = make[name]()
         return self._families[name]
 
-    def fit(self, recipe: Recipe, effort: Effort) -> Trial | None:
+    def fit(self, recipe: Recipe) -> Trial | None:
         """The best sketch by this recipe, or None where nothing of the kind is so small."""
         if recipe.is_greedy:
-            family = self._family(recipe.family)
-            greedy = GreedyTrials(
-                self.problem, family, recipe.n_concat, recipe.rate, recipe.mixture, recipe.counter_type, self.budget,
-                self.seed,
-            )  # fmt: skip
-            return _best(greedy.trials(effort.refits, effort.shares))
-        smooth = SmoothTrials(self.problem, recipe.mixture, recipe.reading, effort.n_steps, self.seed)
+            return self._grow(recipe, self.problem, self._family(recipe.family), recipe.n_concat)
+        smooth = SmoothTrials(self.smooth_problem, recipe.mixture, recipe.reading, self.effort.n_steps, self.seed)
         shape = smooth.shape(recipe.n_components, recipe.n_levels, self.budget)
         if shape is None:
             return None
         if not recipe.n_stacked:
             return smooth.trial(shape)
         base = smooth.base(shape)
+        family = threshold_family(self.smooth_problem, smooth.inputs, is_fixed=True)
+        return self._grow(recipe, self.smooth_problem, family, recipe.n_stacked, base)
+
+    def _grow(
+        self, recipe: Recipe, problem: Problem, family: Family, n_concat: int, base: Base | None = None
+    ) -> Trial | None:
         greedy = GreedyTrials(
-            self.problem, threshold_family(self.problem, smooth.inputs, is_fixed=True), recipe.n_stacked, recipe.rate,
-            recipe.mixture, recipe.counter_type, self.budget, self.seed, base=base,
+            problem, family, n_concat, recipe.rate, recipe.mixture, recipe.counter_type, self.budget, self.seed,
+            base=base,
         )  # fmt: skip
-        return _best(greedy.trials(effort.refits, effort.shares))
-
-
-def _best(trials: Iterable[Trial]) -> Trial | None:
-    return min(trials, key=lambda trial: trial.loss, default=None)
+        trials = greedy.trials(self.effort.refits, self.effort.shares)
+        return min(trials, key=lambda trial: trial.loss, default=None)
 
 
 def search(
@@ -92,31 +100,31 @@ def search(
     firsts = list(first_recipes(problem, budget))
     with progress_bar("searching", len(firsts) + N_CLIMBED + 3 * N_THOROUGH, enabled=progress) as bar:
 
-        def fit(bench: Bench, recipe: Recipe, effort: Effort, until: float) -> Trial | None:
+        def fit(bench: Bench, recipe: Recipe, until: float) -> Trial | None:
             """One fit, unless that share of the time is over."""
             is_late = time.monotonic() - started > until * (time_limit or float("inf"))
-            trial = None if is_late else bench.fit(recipe, effort)
-            bar.advance(3 if effort is thorough else 1, note=str(recipe))
+            trial = None if is_late else bench.fit(recipe)
+            bar.advance(3 if bench.effort is thorough else 1, note=str(recipe))
             return trial
 
         thorough = replace(THOROUGH, shares=(1.0, 0.5, 0.25)) if budget > FEWER_FROM else THOROUGH
-        bench = Bench(problem.subset(GLANCE.n_rows, seed), budget, seed)
+        bench = Bench(problem, budget, seed, GLANCE)
         glanced: dict[Recipe, Trial | None] = {}
         for recipe in firsts:
             is_first = not any(glanced.values())  # however late it is, there must be one
-            glanced[recipe] = fit(bench, recipe, GLANCE, float("inf") if is_first else 0.2)
+            glanced[recipe] = fit(bench, recipe, float("inf") if is_first else 0.2)
         found = _sorted(glanced.items())
         if not found:
             raise InputError(
                 f"a budget of {budget} bytes for {problem.X.shape[1]} columns and {problem.n_outputs} outputs: no "
                 "sketch is so small. Raise the budget, or drop columns."
             )
-        bench = Bench(problem.subset(CLIMB.n_rows, seed), budget, seed)
+        bench = Bench(problem, budget, seed, CLIMB)
         starts = _starts(found, problem)
-        found = climb(starts, problem, lambda recipe: fit(bench, recipe, CLIMB, 0.6)) or found
-        bench = Bench(problem, budget, seed)
+        found = climb(starts, problem, lambda recipe: fit(bench, recipe, 0.6)) or found
+        bench = Bench(problem, budget, seed, thorough)
         best = [recipe for recipe, _ in found[:N_THOROUGH]]
-        found = _sorted((recipe, fit(bench, recipe, thorough, 0.9)) for recipe in best) or found
+        found = _sorted((recipe, fit(bench, recipe, 0.9)) for recipe in best) or found
     recipe, chosen = found[0]
     if len(problem.X) <= SMALL_ROWS and time.monotonic() - started < 0.9 * (time_limit or float("inf")):
         chosen = _trained_on_all(problem, budget, seed, recipe, chosen)
@@ -152,5 +160,5 @@ def climb(starts: list[Recipe], problem: Problem, fit: Callable[[Recipe], Trial 
 def _trained_on_all(problem: Problem, budget: int, seed: int, recipe: Recipe, chosen: Trial) -> Trial:
     """The chosen sketch, trained on all rows; its loss stays that of rows it had not seen."""
     effort = replace(THOROUGH, refits=(chosen.refit,) if chosen.refit else (), shares=(chosen.share,))
-    again = Bench(problem.whole(), budget, seed).fit(recipe, effort)
+    again = Bench(problem.whole(), budget, seed, effort).fit(recipe)
     return chosen if again is None else replace(chosen, retrained=again.form)

@@ -13,7 +13,7 @@ from repsketch.tune.search import Bench, Effort, climb, search
 from repsketch.tune.trials import Refit, Trial
 
 N = 400
-EFFORT = Effort(1 << 30, 60, (Refit(3.0), Refit(30.0, True)), (1.0, 0.5))
+EFFORT = Effort(1 << 30, 1 << 30, 60, (Refit(3.0), Refit(30.0, True)), (1.0, 0.5))
 
 
 def problem(task="classification", n_classes=2, n_columns=5):
@@ -47,7 +47,7 @@ def test_a_trial_is_what_its_form_does(kind, data):
     task, n_classes = data
     counters = "int8" if task == "regression" else "int4"
     given = problem(task, n_classes)
-    trial = Bench(given, 600, 3).fit(replace(KINDS[kind], counter_type=counters), EFFORT)
+    trial = Bench(given, 600, 3, EFFORT).fit(replace(KINDS[kind], counter_type=counters))
     assert trial.form.nbytes <= 600
     outputs = CompiledSketch(trial.form).outputs(given.X[given.held]).astype(np.float64)
     loss = given.held_objective.loss((outputs - given.middle) / given.unit)
@@ -57,7 +57,7 @@ def test_a_trial_is_what_its_form_does(kind, data):
 
 
 def test_stacked_rows_have_two_parts():
-    form = Bench(problem("regression"), 600, 3).fit(replace(KINDS["stacked"], counter_type="int8"), EFFORT).form
+    form = Bench(problem("regression"), 600, 3, EFFORT).fit(replace(KINDS["stacked"], counter_type="int8")).form
     assert [part.source for part in form.parts] == ["projected", "values"]
 
 
@@ -109,7 +109,7 @@ def test_held_rows_teach_nothing():
     changed[given.held] += 50.0
     recipe = replace(KINDS["thresholds"], counter_type="int8")
     trials = [
-        Bench(replace(given, labels=labels), 400, 3).fit(recipe, Effort(1 << 30, 60, (Refit(3.0),)))
+        Bench(replace(given, labels=labels), 400, 3, replace(EFFORT, refits=(Refit(3.0),), shares=(1.0,))).fit(recipe)
         for labels in (given.labels, changed)
     ]
     parts = [trial.form.parts[0].counters for trial in trials]

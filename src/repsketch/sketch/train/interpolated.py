@@ -5,7 +5,8 @@ levels a row is read. What is stored in int8 is rounded in every step of the tra
 through, so that the deployed numbers are the trained ones.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -164,6 +165,18 @@ def pool_of(shape: Shape, seed: int, width_bits: int | None) -> CodePool:
     )  # fmt: skip
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch compute in one thread: steps so small gain nothing from two, which wait for each other."""
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(n_threads)
+
+
+@one_thread()
 def train_interpolated(
     lesson: Lesson,
     held: Lesson,
@@ -175,7 +188,7 @@ def train_interpolated(
     seed: int = 0,
     progress: bool = False,
 ) -> Student:
-    """Rows trained on ``lesson``, as they were when ``held`` liked them best."""
+    """Rows trained on ``lesson``, as they were when ``held`` liked them best; in one thread, see ``one_thread``."""
     student = Student(lesson, shape, seed)
     parameters = student.parameters
     values, held_values = (torch.from_numpy(student.standardised(part.values)) for part in (lesson, held))
