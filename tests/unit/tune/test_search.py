@@ -78,8 +78,9 @@ def test_first_recipes_are_of_every_kind():
     assert "fine thresholds" not in {recipe.family for recipe in first_recipes(booleans, 1024)}
 
 
-def test_a_climb_climbs():
+def test_a_climb_climbs(monkeypatch):
     """A loss with one lowest point, K = 5 and rate 0.6, three steps away."""
+    monkeypatch.setattr(searching, "N_CLIMBED", 16)
     asked = []
 
     def fit(recipe):
