@@ -42,20 +42,20 @@ def check_one_output(network: nn.Sequential) -> nn.Sequential:
     return network
 
 
-def matrix_nbytes(weight: np.ndarray) -> int:
-    """Bytes of a float32 matrix (out, in), the smallest of three: all entries, non-zeros with CSR, with a bitmap.
+def matrix_nbytes(weight: np.ndarray, number_nbytes: int = 4) -> int:
+    """Bytes of a matrix (out, in), the smallest of three: all entries, non-zeros with CSR, with a bitmap.
 
     CSR keeps a column for each non-zero and a start for each row and the end, in the smallest of 1, 2 or 4 bytes that
-    holds them. The bitmap keeps one bit for each entry.
+    holds them. The bitmap keeps one bit for each entry. An entry takes ``number_nbytes``, 4 in float32.
 
-    >>> matrix_nbytes(np.eye(16)), matrix_nbytes(np.ones((2, 3)))
-    (96, 24)
+    >>> matrix_nbytes(np.eye(16)), matrix_nbytes(np.ones((2, 3))), matrix_nbytes(np.eye(16), 1)
+    (96, 24, 48)
     """
     n_rows, n_columns = weight.shape
     n_kept = int(np.count_nonzero(weight))
-    csr = n_kept * _index_nbytes(n_columns - 1) + (n_rows + 1) * _index_nbytes(n_kept)
+    csr = n_kept * index_nbytes(n_columns - 1) + (n_rows + 1) * index_nbytes(n_kept)
     bitmap = -(-weight.size // 8)
-    return min(4 * weight.size, 4 * n_kept + min(csr, bitmap))
+    return min(number_nbytes * weight.size, number_nbytes * n_kept + min(csr, bitmap))
 
 
 def vector_nbytes(bias: np.ndarray) -> int:
@@ -67,5 +67,10 @@ def vector_nbytes(bias: np.ndarray) -> int:
     return min(4 * bias.size, 4 * int(np.count_nonzero(bias)) + -(-bias.size // 8))
 
 
-def _index_nbytes(largest: int) -> int:
+def index_nbytes(largest: int) -> int:
+    """Bytes of an index up to ``largest``: 1, 2 or 4.
+
+    >>> index_nbytes(255), index_nbytes(256)
+    (1, 2)
+    """
     return 1 if largest < 1 << 8 else 2 if largest < 1 << 16 else 4
