@@ -1,0 +1,114 @@
+"""The rule by which every peer is tuned, ours alike: many cheap fits, the best few again on all rows, judged by loss.
+
+A kind of model says which settings it tries at a budget, which sizes fit, and how models of one size are fitted. What
+was fitted once is not fitted again at another budget.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ...tune.problem import Problem
+from .model import Budgeted
+
+N_ROUGH, N_THOROUGH = 12, 3  # settings tried on few rows, and of those on all
+QUICK_ROUGH, QUICK_THOROUGH = 4, 1  # the same in a hurry
+ROUGH_ROWS = 6_000
+#: Shares of the teacher in what is learned that are tried, the first where only one is.
+MIXTURES = {"classification": (0.5, 0.9), "regression": (0.7, 0.4)}
+
+Settings = dict[str, Any]
+
+
+class Kind(ABC):
+    """One kind of model on one problem.
+
+    Attributes
+    ----------
+    problem : what is learned
+    is_distilled : a teacher's answers are learned with the labels
+    largest : the largest budget that will be asked for, in bytes
+    is_rough : few steps are enough, to compare settings
+    """
+
+    name: str
+
+    def __init__(self, problem: Problem, *, seed: int, is_distilled: bool, largest: int, is_rough: bool) -> None:
+        if is_distilled and problem.answers is None:
+            raise InputError("is_distilled=True, but the problem has no teacher's answers; pass them, or False.")
+        self.problem, self.seed, self.is_distilled = problem, seed, is_distilled
+        self.largest, self.is_rough = largest, is_rough
+        self._fitted: dict[Hashable, Budgeted] = {}
+
+    @cached_property
+    def mixtures(self) -> tuple[float, ...]:
+        """Shares of the teacher that are tried."""
+        return MIXTURES[self.problem.task] if self.is_distilled else (0.0,)
+
+    @abstractmethod
+    def settings(self, nbytes: int) -> Iterable[Settings]:
+        """Settings worth a try at this budget, at most ``N_ROUGH``."""
+
+    @abstractmethod
+    def shape(self, setting: Settings, nbytes: int) -> Hashable | None:
+        """Sizes of the model that uses up the budget, or None where nothing of the kind is so small."""
+
+    @abstractmethod
+    def fit(self, shape: Any, settings: list[Settings]) -> list[Budgeted]:
+        """Models of one shape, one for each of the settings."""
+
+    def fit_all(self, settings: Iterable[Settings], nbytes: int) -> list[tuple[Settings, Budgeted]]:
+        """A model for each of the settings that has one; those of one shape are fitted together."""
+        keys = [(repr(setting), self.shape(setting, nbytes), setting) for setting in settings]
+        keys = [key for key in keys if key[1] is not None]
+        for shape in dict.fromkeys(shape for _, shape, _ in keys):
+            missing = [key for key in keys if key[1] == shape and key[:2] not in self._fitted]
+            if missing:
+                models = self.fit(shape, [setting for _, _, setting in missing])
+                self._fitted |= {key[:2]: model for key, model in zip(missing, models, strict=True)}
+        return [(key[2], self._fitted[key[:2]]) for key in keys]
+
+
+def tune_each(
+    kind: type[Kind],
+    problem: Problem,
+    budgets: Iterable[int],
+    *,
+    seed: int = 0,
+    is_distilled: bool = False,
+    is_quick: bool = False,
+) -> dict[int, Budgeted | None]:
+    """The best model of a kind at every budget, or None where nothing of the kind is so small."""
+    budgets = list(budgets)
+    few = problem.subset(ROUGH_ROWS, seed)
+    rough, thorough = (
+        kind(rows, seed=seed, is_distilled=is_distilled, largest=max(budgets), is_rough=is_rough)
+        for rows, is_rough in ((few, True), (problem, False))
+    )
+    n_rough, n_thorough = (QUICK_ROUGH, QUICK_THOROUGH) if is_quick else (N_ROUGH, N_THOROUGH)
+    return {nbytes: _best(rough, thorough, nbytes, n_rough, n_thorough) for nbytes in budgets}
+
+
+def _best(rough: Kind, thorough: Kind, nbytes: int, n_rough: int, n_thorough: int) -> Budgeted | None:
+    tried = rough.fit_all(spread_out(list(rough.settings(nbytes)), n_rough), nbytes)
+    if not tried:
+        return None
+    order = np.argsort([model.loss for _, model in tried], kind="stable")[:n_thorough]
+    again = thorough.fit_all([tried[place][0] for place in order], nbytes)
+    models = [tried[order[0]][1], *(model for _, model in again)]
+    return replace(min(models, key=lambda model: model.loss), n_tried=len(tried))
+
+
+def spread_out(settings: list[Settings], most: int) -> list[Settings]:
+    """At most so many of the settings, from the first to the last.
+
+    >>> spread_out([{"rate": rate} for rate in range(9)], 3)
+    [{'rate': 0}, {'rate': 4}, {'rate': 8}]
+    """
+    places = np.linspace(0, len(settings) - 1, min(most, len(settings)))
+    return [settings[place] for place in np.rint(places).astype(int)]
