@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from repsketch.benchmarks.jobs import ready
 from repsketch.benchmarks.paper import results, run, tables
 from repsketch.benchmarks.paper.store import Job, Store
 from repsketch.errors import RepSketchError
@@ -44,7 +45,7 @@ def test_a_job_that_fails_is_named_and_the_others_are_kept(tmp_path, monkeypatch
 
 def test_a_teacher_comes_before_what_needs_it():
     waiting = [Job("abalone", 0, "pruning"), Job("abalone", 1, "teacher"), Job("a9a", 0, "stages")]
-    assert run._ready(waiting, {("a9a", 0)}) == [waiting[1], waiting[2]]
+    assert ready(waiting, {Job("a9a", 0, "teacher")}, run.teacher_of) == [waiting[1], waiting[2]]
 
 
 def result_of(task: str, scores: dict[str, dict[int, list[float]]]) -> dict:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import require
+from ..drawing import grid, pyplot_module, save
 from .results import over_seeds
 from .settings import REDUCTIONS
 from .tables import METHODS, named, scores_of
@@ -15,8 +15,8 @@ COLOURS = ("#b2182b", "#ef8a62", "#2166ac", "#67a9cf", "#1b7837", "#7fbc41", "#9
 
 def draw_frontier(results: dict[str, dict[str, Any]], folder: Path) -> None:
     """Figure 2: score against memory reduction for every method, mean and spread over seeds."""
-    pyplot = _pyplot()
-    figure, axes = _grid(pyplot, len(results))
+    pyplot = pyplot_module()
+    figure, axes = grid(pyplot, len(results))
     for axis, (name, result) in zip(axes, results.items(), strict=False):
         for method, colour in zip(METHODS, COLOURS, strict=True):
             points = [(r, scores_of(result, method, r)) for r in REDUCTIONS]
@@ -43,16 +43,16 @@ def draw_frontier(results: dict[str, dict[str, Any]], folder: Path) -> None:
     figure.legend(handles, labels, fontsize=8, ncols=5, loc="upper center", bbox_to_anchor=(0.5, 0.0), frameon=False)
     note = "Numbers of the network over numbers of the model. A line that leaves its panel is worse than its edge."
     figure.supxlabel(note, fontsize=8)
-    _save(figure, folder, "frontier")
+    save(figure, folder, "frontier")
 
 
 def draw_convergence(results: dict[str, dict[str, Any]], folder: Path) -> None:
     """Error of the median of means against L, with Theorem 2's bound."""
-    pyplot = _pyplot()
+    pyplot = pyplot_module()
     drawn = {name: result for name, result in results.items() if result["found"].get("convergence")}
     if not drawn:
         return
-    figure, axes = _grid(pyplot, len(drawn))
+    figure, axes = grid(pyplot, len(drawn))
     for axis, (name, result) in zip(axes, drawn.items(), strict=False):
         points = next(iter(result["found"]["convergence"].values()))["points"]
         x = [point["n_rows"] for point in points]
@@ -67,7 +67,7 @@ def draw_convergence(results: dict[str, dict[str, Any]], folder: Path) -> None:
         axis.set_title(f"{named(name, result)}: error over the kernel's spread", fontsize=9)
         axis.set_xlabel("rows, L", fontsize=8)
     axes[0].legend(fontsize=7)
-    _save(figure, folder, "convergence")
+    save(figure, folder, "convergence")
 
 
 def _limit(axis: Any, result: dict[str, Any]) -> None:
@@ -82,29 +82,3 @@ def _limit(axis: Any, result: dict[str, Any]) -> None:
         axis.set_ylim(max(drawn.min() - 0.1 * depth, middle - depth), drawn.max() + 0.1 * depth)
     else:
         axis.set_ylim(drawn.min() - 0.01 * middle, min(drawn.max() + 0.01 * middle, 1.15 * middle))
-
-
-def _pyplot() -> Any:
-    matplotlib = require("matplotlib", "bench")
-    matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "repsketch"  # the same picture is the same file
-    import matplotlib.pyplot as pyplot
-
-    return pyplot
-
-
-def _grid(pyplot: Any, n: int) -> tuple[Any, list[Any]]:
-    n_columns = min(n, 3)
-    n_lines = -(-n // n_columns)
-    figure, axes = pyplot.subplots(n_lines, n_columns, figsize=(4.2 * n_columns, 3.2 * n_lines), squeeze=False)
-    flat = list(axes.flat)
-    for axis in flat[n:]:
-        axis.set_visible(False)
-    return figure, flat[:n]
-
-
-def _save(figure: Any, folder: Path, name: str) -> None:
-    figure.tight_layout()
-    folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")
-    figure.savefig(folder / f"{name}.png", dpi=130, bbox_inches="tight")

@@ -1,14 +1,13 @@
-"""What finished jobs found, one small JSON file each: a run that is stopped and started again goes on from them."""
+"""What a job of the paper's experiments is, and under which name its result is kept."""
 
 import hashlib
-import json
 import os
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
 
-from ...files import write_atomically
+from ..jobs import Store
 from .settings import SETTINGS
+
+__all__ = ["REVISION", "Job", "Store"]
 
 #: Raised by hand when the code of a job comes to compute something else: old results are then not taken for new ones.
 REVISION = 4
@@ -36,22 +35,3 @@ class Job:
         settings = SETTINGS[self.dataset]
         what = repr((REVISION, asdict(self), settings, settings.distill, bool(os.environ.get("REPSKETCH_DATA"))))
         return f"{self.dataset}-{self.kind}-{self.seed}-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
-
-
-class Store:
-    """A folder of results."""
-
-    def __init__(self, folder: str | os.PathLike) -> None:
-        self.folder = Path(folder)
-
-    def find(self, job: Job) -> dict[str, Any] | None:
-        """What a finished job found, or None; a file that cannot be read counts as none."""
-        try:
-            return json.loads((self.folder / f"{job.key}.json").read_text())
-        except (OSError, ValueError):
-            return None
-
-    def keep(self, job: Job, result: dict[str, Any]) -> None:
-        """Keep what a job found."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(self.folder / f"{job.key}.json", (json.dumps(result, indent=1) + "\n").encode())
