@@ -10,6 +10,8 @@ from math import exp, log
 from pathlib import Path
 from statistics import mean
 
+from repsketch.benchmarks.frontier import tables as frontier
+from repsketch.benchmarks.frontier.results import read_results as read_frontier
 from repsketch.benchmarks.paper import tables as paper
 from repsketch.benchmarks.paper.results import read_results
 
@@ -106,6 +108,12 @@ def from_paper(table: Callable[[paper.Results], str]) -> Callable[[], str]:
     return lambda: table(read_results(ROOT / "benchmarks/results/paper"))
 
 
+def from_frontier(table: Callable[[paper.Results], str], *, is_set_aside: bool = False) -> Callable[[], str]:
+    """A table of what ``repsketch bench frontier`` found."""
+    folder = ROOT / "benchmarks/results/frontier"
+    return lambda: table(frontier.chosen_on(read_frontier(folder), is_set_aside=is_set_aside))
+
+
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {
         "paper": from_paper(paper.readme_table),
@@ -126,6 +134,16 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "deployed": from_paper(paper.deployed_table),
         "ablation": from_paper(paper.ablation_table),
         "grouped": from_paper(paper.grouped_table),
+    },
+    "docs/frontier.md": {
+        "run": from_frontier(frontier.run_text),
+        "losses": from_frontier(frontier.losses_table),
+        "summary": from_frontier(frontier.summary_table),
+        "halved": from_frontier(frontier.halved_text),
+        "scores": from_frontier(frontier.scores_table),
+        "teachers": from_frontier(frontier.teachers_table),
+        "aside-losses": from_frontier(frontier.losses_table, is_set_aside=True),
+        "aside-scores": from_frontier(frontier.scores_table, is_set_aside=True),
     },
 }
 

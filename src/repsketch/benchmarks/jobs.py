@@ -1,4 +1,4 @@
-"""Long experiments as jobs: run in several processes, each kept as soon as it is done, so that a stopped run goes on."""
+"""Long experiments as jobs: run in several processes, each kept as soon as it is done: a stopped run goes on."""
 
 import json
 import multiprocessing

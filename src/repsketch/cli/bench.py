@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-app = typer.Typer(help="Measure: speed against other runtimes.", no_args_is_help=True)
+from .frontier import frontier
+
+app = typer.Typer(help="Measure: speed against other runtimes, accuracy against bytes.", no_args_is_help=True)
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "repsketch"
 
 
-@app.callback()
-def bench() -> None:
-    """Keep ``speed`` a verb while it is the only one."""
+app.command()(frontier)
 
 
 @app.command()

@@ -133,7 +133,7 @@ class Boosted(Kind):
     def _booster(self, setting: Settings, start: np.ndarray) -> tuple[Any, Any]:
         """A LightGBM model without trees, and what it minimises.
 
-        That is None where it has an objective of its own; for soft chances of many classes and several values it is ours.
+        None where LightGBM has an objective of its own; ours for soft chances of many classes and for several values.
         """
         lightgbm, problem, n_outputs = require("lightgbm", "bench"), self.problem, self.problem.n_outputs
         loss = problem.objective(problem.kept, setting["mixture"])

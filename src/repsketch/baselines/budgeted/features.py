@@ -1,4 +1,4 @@
-"""Columns of a raw table as numbers for networks and kernels: standardised, one-hot, with marks where one is missing."""
+"""Columns of a raw table as numbers for networks and kernels: standardised, one-hot, marked where one is missing."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -148,7 +148,9 @@ def _medians(places: np.ndarray, targets: np.ndarray, means: np.ndarray) -> np.n
     """Medians (leaves, C) of the targets (n, C) in each leaf; the given mean of a leaf that no row is in."""
     order = np.argsort(places, kind="stable")
     groups = np.split(targets[order], np.searchsorted(places[order], np.arange(1, len(means))))
-    return np.array([np.median(group, axis=0) if len(group) else mean for group, mean in zip(groups, means, strict=True)])
+    return np.array(
+        [np.median(group, axis=0) if len(group) else mean for group, mean in zip(groups, means, strict=True)]
+    )
 
 
 def _log_odds(chances: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Layers of int8 weights, one step a unit, with ReLU between them: under training, kept, and computed from what is kept."""
+"""Layers of int8 weights, one step a unit, with ReLU between them: trained, kept, and computed from what is kept."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise

@@ -1,6 +1,6 @@
 """What boosted trees and forests share: leaves of a byte on one grid, read off by the leaf a row ends in."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 

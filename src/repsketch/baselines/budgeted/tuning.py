@@ -5,7 +5,7 @@ was fitted once is not fitted again at another budget.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -74,7 +74,12 @@ class Kind(ABC):
         return [(key[2], self._fitted[key[:2]]) for key in keys]
 
 
-def tune_each(
+def tune_each(kind: type[Kind], problem: Problem, budgets: Iterable[int], **options: Any) -> dict[int, Budgeted | None]:
+    """The best model of a kind at every budget, or None where nothing of the kind is so small; options of ``tuned``."""
+    return dict(tuned(kind, problem, budgets, **options))
+
+
+def tuned(
     kind: type[Kind],
     problem: Problem,
     budgets: Iterable[int],
@@ -82,16 +87,24 @@ def tune_each(
     seed: int = 0,
     is_distilled: bool = False,
     is_quick: bool = False,
-) -> dict[int, Budgeted | None]:
-    """The best model of a kind at every budget, or None where nothing of the kind is so small."""
-    budgets = list(budgets)
+) -> Iterator[tuple[int, Budgeted | None]]:
+    """One budget after the other, rising, with its best model.
+
+    What was fitted for one serves the others, and a model that is better than any larger one is taken again.
+    """
+    budgets = sorted(budgets)
     few = problem.subset(ROUGH_ROWS, seed)
     rough, thorough = (
         kind(rows, seed=seed, is_distilled=is_distilled, largest=max(budgets), is_rough=is_rough)
         for rows, is_rough in ((few, True), (problem, False))
     )
     n_rough, n_thorough = (QUICK_ROUGH, QUICK_THOROUGH) if is_quick else (N_ROUGH, N_THOROUGH)
-    return {nbytes: _best(rough, thorough, nbytes, n_rough, n_thorough) for nbytes in budgets}
+    best: Budgeted | None = None
+    for nbytes in budgets:
+        found = _best(rough, thorough, nbytes, n_rough, n_thorough)
+        if found is not None and (best is None or found.loss < best.loss):
+            best = found
+        yield nbytes, best
 
 
 def _best(rough: Kind, thorough: Kind, nbytes: int, n_rough: int, n_thorough: int) -> Budgeted | None:

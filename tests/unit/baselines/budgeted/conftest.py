@@ -1,8 +1,8 @@
 """Every peer, fitted once to every small problem."""
 
 import pytest
-from problems import BUDGETS, problem_of
 
+from problems import BUDGETS, problem_of
 from repsketch.baselines.budgeted import PEERS, descent, tune_each
 
 

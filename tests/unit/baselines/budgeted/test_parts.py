@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from problems import problem_of, rows_of
 
+from problems import problem_of, rows_of
 from repsketch.baselines.budgeted.features import FARTHEST, Features
 from repsketch.baselines.budgeted.rounding import rounded, rounded_halves, whole
 from repsketch.baselines.budgeted.sparse import most_nonzeros, pack_matrix, unpack_matrix

@@ -1,9 +1,11 @@
 """Every peer on every kind of problem: its bytes, what it learns, and that it predicts from what it keeps."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from problems import BUDGETS, problem_of, rows_of
 
+from problems import BUDGETS, problem_of, rows_of
 from repsketch.baselines.budgeted import PEERS, boosted, company, linear, network, tune_each
 from repsketch.baselines.budgeted.model import held_loss
 from repsketch.errors import InputError
@@ -27,7 +29,7 @@ def counted(model, problem):
     inputs = sum(model.stored[name].nbytes for name in ("centers", "scales", "columns"))
     if model.name in ("int8 network", "linear"):
         widths = settings["widths"]
-        weights = sum(a * b for a, b in zip(widths[:-1], widths[1:], strict=True))
+        weights = sum(a * b for a, b in pairwise(widths))
         return inputs + weights + 4 * sum(widths[1:-1]) + 2 * n_outputs + offset_nbytes(problem)
     if model.name == "Fourier features":
         return inputs + 4 + 2 + settings["n_features"] * n_outputs + 2 * n_outputs + offset_nbytes(problem)
@@ -36,9 +38,8 @@ def counted(model, problem):
         return inputs + (D + 2) * p + m * p + 2 + (m + 2) * n_outputs + offset_nbytes(problem)
     widths, size = settings["widths"], 0
     for layer in range(len(widths) - 1):
-        kept = {name: model.stored[f"{name}{layer}"].nbytes for name in ("dense", "numbers", "bits", "columns", "starts")
-                if f"{name}{layer}" in model.stored}  # fmt: skip
-        size += sum(kept.values()) + 2
+        ways = (f"{name}{layer}" for name in ("dense", "numbers", "bits", "columns", "starts"))
+        size += sum(model.stored[name].nbytes for name in ways if name in model.stored) + 2
     return inputs + size + 2 * sum(widths[1:-1]) + offset_nbytes(problem)
 
 

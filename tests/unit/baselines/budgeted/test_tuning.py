@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from problems import problem_of
 
+from problems import problem_of
 from repsketch.baselines.budgeted.model import Budgeted
 from repsketch.baselines.budgeted.tuning import N_ROUGH, N_THOROUGH, Kind, tune_each
 

@@ -1,0 +1,56 @@
+"""From kept jobs to one result file a dataset, and back."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ...baselines.budgeted import tuning
+from ..environment import environment
+from ..jobs import Store
+from .case import Job
+from .data import DATASETS, MOST_ROWS, dataset_of
+from .settings import N_FOLDS
+
+
+def collect(jobs: Iterable[Job], store: Store) -> dict[str, dict[str, Any]]:
+    """One result a dataset: what every finished job found, by method and seed."""
+    results: dict[str, dict[str, Any]] = {}
+    for job in jobs:
+        if (kept := store.find(job)) is None:
+            continue
+        if job.dataset not in results:
+            results[job.dataset] = _empty(job)
+        result, found = results[job.dataset], kept["found"]
+        result["seconds"] += kept["seconds"]
+        result["found"].setdefault(job.method, {})[str(job.seed)] = found
+        if job.method == "teacher":
+            result["note"] = found["note"]
+            result["metric"] = found["metric"]
+    return results
+
+
+def _empty(job: Job) -> dict[str, Any]:
+    return {
+        "dataset": job.dataset,
+        "metric": "accuracy",
+        "is_quick": job.is_quick,
+        "is_set_aside": dataset_of(job.dataset).is_set_aside,
+        "note": "",
+        "environment": environment(),
+        "settings": {
+            "n_rough": tuning.QUICK_ROUGH if job.is_quick else tuning.N_ROUGH,
+            "n_thorough": tuning.QUICK_THOROUGH if job.is_quick else tuning.N_THOROUGH,
+            "rough_rows": tuning.ROUGH_ROWS,
+            "most_rows": MOST_ROWS,
+            "n_folds": N_FOLDS,
+        },
+        "seconds": 0.0,
+        "found": {},
+    }
+
+
+def read_results(folder: Path) -> dict[str, dict[str, Any]]:
+    """The results in a folder, in the order of ``DATASETS``; none where there is no folder."""
+    found = {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
+    return {name: found[name] for name in DATASETS if name in found}

@@ -1,0 +1,142 @@
+"""The frontier's tables as Markdown, our losses first. Every number comes from result files."""
+
+from statistics import mean
+
+from ..paper.results import spread
+from ..paper.tables import named, table
+from .leads import Cell, Results, against, against_best, budgets_of, count, peers_of, scores_of
+from .settings import OURS
+
+NOTHING = "Nothing was measured yet: run `repsketch bench frontier`."
+
+
+def losses_table(results: Results) -> str:
+    """Cells in which some peer is better than ours beyond the noise, the largest loss first."""
+    cells = [cell for cell in against_best(results) if cell.verdict == "loss"]
+    if not cells:
+        return "None." if any(True for _ in against_best(results)) else NOTHING
+    cells.sort(key=lambda cell: cell.lead / max(abs(cell.theirs), 1e-12))
+    rows = [
+        [
+            named(cell.dataset, results[cell.dataset]),
+            size(cell.budget),
+            cell.peer,
+            f"{cell.theirs:.{digits(results, cell)}f}",
+            f"{cell.ours:.{digits(results, cell)}f}",
+            lead_text(cell, digits(results, cell)),
+        ]
+        for cell in cells
+    ]
+    return table(["", "bytes", "best peer", "its score", "ours", "our lead"], rows)
+
+
+def summary_table(results: Results) -> str:
+    """Wins, ties and losses of ours against each peer, and against the best one of each cell."""
+    lines = {peer: count(against(results, peer)) for peer in peers_of(results)}
+    lines = {"**the best of all, by test score**": count(against_best(results)), **lines}
+    rows = [[peer, *(str(counts[verdict]) for verdict in ("loss", "tie", "win"))] for peer, counts in lines.items()]
+    return table(["ours against", "worse", "within noise", "better"], rows) if peers_of(results) else NOTHING
+
+
+def halved_text(results: Results) -> str:
+    """In how many cells ours keeps up with the best peer with at most half its bytes."""
+    cells = list(against_best(results, is_halved=True))
+    if not cells:
+        return NOTHING
+    counts = count(cells)
+    return (
+        f"With at most half the bytes of the best peer, ours is better in {counts['win']}, within noise in "
+        f"{counts['tie']} and worse in {counts['loss']} of {len(cells)} cells."
+    )
+
+
+def scores_table(results: Results) -> str:
+    """Test scores of every method at every budget, mean and spread over seeds; the best in bold."""
+    rows = []
+    methods = [OURS, *peers_of(results)]
+    for name, result in results.items():
+        is_less = result["metric"] != "accuracy"
+        for budget in budgets_of(results):
+            scores = {method: list(scores_of(result, method, budget).values()) for method in methods}
+            known = {method: mean(values) for method, values in scores.items() if values}
+            if not known:
+                continue
+            best = (min if is_less else max)(known, key=lambda method: known[method])
+            cells = [spread(values, 3 if is_less else 4) for values in scores.values()]
+            cells = [f"**{cell}**" if method == best else cell for method, cell in zip(methods, cells, strict=True)]
+            rows.append([f"{named(name, result)}, {result['metric']}", size(budget), *cells])
+    return table(["", "bytes", *methods], rows) if rows else NOTHING
+
+
+def teachers_table(results: Results) -> str:
+    """Rows, and which teacher answered best the rows it had not seen, by seeds."""
+    rows = []
+    for name, result in results.items():
+        found = list(result["found"].get("teacher", {}).values())
+        if not found:
+            continue
+        names = [entry["best"] for entry in found]
+        chosen = ", ".join(f"{kind} {names.count(kind)}x" for kind in dict.fromkeys(names))
+        first = found[0]
+        sizes = (f"{first[key]:,}" for key in ("n_train", "n_test", "n_columns"))
+        rows.append([named(name, result), *sizes, chosen, f"{result['seconds'] / 60:.0f}"])
+    header = ["", "training rows", "test rows", "columns", "best teacher", "core minutes"]
+    return table(header, rows) if rows else NOTHING
+
+
+def run_text(results: Results) -> str:
+    """What was run: seeds, settings tried, machine, versions, subsets."""
+    if not results:
+        return NOTHING
+    first = next(iter(results.values()))
+    n_seeds = max(len(seeds) for result in results.values() for seeds in result["found"].values())
+    versions = ", ".join(f"{name} {version}" for name, version in first["environment"]["libraries"].items())
+    settings = first["settings"]
+    text = (
+        f"{n_seeds} seeds; {settings['n_rough']} settings of every peer tried on {settings['rough_rows']:,} rows, the "
+        f"best {settings['n_thorough']} again on all (at most {settings['most_rows']:,}); "
+        f"{first['environment']['cpu']}; {versions}."
+    )
+    notes = [f"- {name}: {result['note']}" for name, result in results.items() if result["note"]]
+    return "\n".join([text, "", *notes]) if notes else text
+
+
+def size(nbytes: int) -> str:
+    """A budget as people say it.
+
+    >>> size(512), size(4096)
+    ('512 B', '4 KB')
+    """
+    return f"{nbytes} B" if nbytes < 1024 or nbytes % 1024 else f"{nbytes // 1024} KB"
+
+
+def digits(results: Results, cell: Cell) -> int:
+    """Digits of a score worth printing."""
+    return 4 if results[cell.dataset]["metric"] == "accuracy" else 3
+
+
+def lead_text(cell: Cell, n_digits: int) -> str:
+    """Mean lead and its noise."""
+    noise = f" ± {cell.noise:.{n_digits}f}" if len(cell.leads) > 1 else ""
+    return f"{cell.lead:+.{n_digits}f}{noise}"
+
+
+def chosen_on(results: Results, *, is_set_aside: bool = False) -> Results:
+    """The results on datasets that choices were made on; or on those set aside."""
+    return {name: result for name, result in results.items() if result["is_set_aside"] is is_set_aside}
+
+
+def tables_text(results: Results) -> str:
+    """All tables, each under its heading; datasets set aside in a part of their own."""
+    parts = []
+    for is_set_aside in (False, True):
+        some = chosen_on(results, is_set_aside=is_set_aside)
+        if some:
+            where = " on data set aside" if is_set_aside else ""
+            parts += [
+                (f"Where a peer is better{where}", losses_table(some)),
+                (f"Ours against each{where}", f"{summary_table(some)}\n\n{halved_text(some)}"),
+                (f"All scores{where}", scores_table(some)),
+                (f"Data and teachers{where}", teachers_table(some)),
+            ]
+    return "\n\n".join(f"## {title}\n\n{body}" for title, body in [*parts, ("Run", run_text(results))]) + "\n"

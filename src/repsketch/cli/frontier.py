@@ -1,0 +1,63 @@
+"""``repsketch bench frontier``: accuracy against bytes, ours and every peer."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "repsketch" / "frontier"
+_OUTPUT = Path("benchmarks/results/frontier")
+
+
+def frontier(
+    datasets: Annotated[list[str] | None, typer.Argument(help="such as abalone digits; all without any")] = None,
+    seeds: Annotated[int, typer.Option(help="runs of each dataset", min=1)] = 5,
+    budgets: Annotated[str, typer.Option(help="such as 512B,4KB; all seven without any")] = "",
+    methods: Annotated[str, typer.Option(help="such as ours,boosted,network; all without any")] = "",
+    output: Annotated[Path, typer.Option("--output", "-o", help="folder of results, tables and curves")] = _OUTPUT,
+    cache: Annotated[Path, typer.Option(help="folder where finished jobs and teachers' answers are kept")] = _CACHE,
+    quick: Annotated[bool, typer.Option("--quick", help="one seed, few rows, two budgets: minutes, no result")] = False,
+    workers: Annotated[int, typer.Option(help="processes", min=1)] = 2,
+) -> None:
+    """Sketches and their peers at equal bytes, tuned alike. Stop it and start it again: it goes on."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    from ..benchmarks.frontier.data import DATASETS, dataset_of
+    from ..benchmarks.frontier.figures import draw_curves
+    from ..benchmarks.frontier.results import collect
+    from ..benchmarks.frontier.run import jobs_of, run_jobs
+    from ..benchmarks.frontier.settings import BUDGETS, METHODS, QUICK_BUDGETS
+    from ..benchmarks.frontier.tables import chosen_on, tables_text
+    from ..benchmarks.jobs import Store
+    from ..benchmarks.paper.results import write_results
+    from ..settings import check_choice
+    from ..tune.budget import parse_budget
+
+    names = datasets or list(DATASETS)
+    sizes = [parse_budget(text.strip()) for text in budgets.split(",")] if budgets else None
+    chosen = [check_choice("methods", text.strip(), METHODS) for text in methods.split(",")] if methods else METHODS
+    for dataset in [dataset_of(name) for name in names]:
+        dataset.load(0)  # what is not there is said before hours have passed
+    jobs = jobs_of(
+        names,
+        1 if quick else seeds,
+        sorted(set(sizes or (QUICK_BUDGETS if quick else BUDGETS))),
+        dict.fromkeys(chosen),
+        is_quick=quick,
+    )
+    store = Store(cache / "jobs")
+    run_jobs(jobs, store, cache, n_workers=workers)
+    results = collect(jobs, store)
+    if output == _OUTPUT and (quick or datasets or budgets or methods or seeds != 5):
+        output = Path("build/frontier")  # part of a run must not replace results
+    write_results(results, output)
+    for is_set_aside, name in ((False, "frontier"), (True, "set_aside")):
+        if some := chosen_on(results, is_set_aside=is_set_aside):
+            draw_curves(some, output, name)
+    text = tables_text(results)
+    (output / "tables.md").write_text(text)
+    console = Console()
+    console.print(Markdown(text))
+    console.print(f"written: {output}/*.json, tables.md, frontier.svg, frontier.png")

@@ -1,0 +1,113 @@
+"""Tables of hand-made results: losses first, ties by paired standard errors, half the bytes."""
+
+import pytest
+
+from repsketch.benchmarks.frontier import leads, tables
+from repsketch.benchmarks.frontier.figures import draw_curves
+
+
+def result_of(scores: dict[str, dict[int, list[float]]], metric: str = "accuracy", is_set_aside: bool = False) -> dict:
+    """A result file's content with these scores by method, budget and seed."""
+    found: dict = {}
+    for method, by_budget in scores.items():
+        for budget, values in by_budget.items():
+            for seed, value in enumerate(values):
+                found.setdefault(method, {}).setdefault(str(seed), {})[str(budget)] = {"score": value}
+    settings = {"n_rough": 12, "n_thorough": 3, "rough_rows": 6000, "most_rows": 60000}
+    environment = {"cpu": "a processor", "libraries": {"numpy": "2"}}
+    return {"metric": metric, "note": "", "is_set_aside": is_set_aside, "found": found, "seconds": 60.0,
+            "settings": settings, "environment": environment}  # fmt: skip
+
+
+@pytest.fixture
+def results():
+    return {
+        "a9a": result_of({
+            "ours": {512: [0.85, 0.86, 0.87], 1024: [0.80, 0.81, 0.82]},
+            "linear": {512: [0.84, 0.85, 0.86], 1024: [0.90, 0.91, 0.93]},
+            "boosted": {512: [0.70, 0.99, 0.90], 1024: [0.81, 0.82, 0.83]},
+        }),
+        "abalone": result_of(
+            {"ours": {512: [1.5, 1.5], 1024: [1.4, 1.5]}, "linear": {512: [1.4, 1.4], 1024: [1.5, 1.6]}}, "MAE"
+        ),
+    }  # fmt: skip
+
+
+def test_losses_come_first_and_the_largest_of_them(results):
+    text = tables.tables_text(results)
+    assert text.startswith("## Where a peer is better\n")
+    lines = text.split("\n\n")[1].splitlines()[2:]
+    assert lines == [
+        "| a9a | 1 KB | linear | 0.9133 | 0.8100 | -0.1033 ± 0.0067 |",
+        "| abalone | 512 B | linear | 1.400 | 1.500 | -0.100 ± 0.000 |",
+    ]
+
+
+def test_a_tie_is_a_lead_within_two_paired_standard_errors():
+    """Leads 0.1, 0.1, -0.02: mean 0.06, standard error 0.04."""
+    cell = leads.Cell("a9a", 512, "linear", 0.0, 0.0, (0.1, 0.1, -0.02))
+    assert cell.lead == pytest.approx(0.06)
+    assert cell.noise == pytest.approx(0.08)
+    assert cell.verdict == "tie"
+    assert leads.Cell("a9a", 512, "linear", 0.0, 0.0, (0.1, 0.1, 0.04)).verdict == "win"
+    assert leads.Cell("a9a", 512, "linear", 0.0, 0.0, (-0.1, -0.1, -0.04)).verdict == "loss"
+    assert leads.Cell("a9a", 512, "linear", 0.0, 0.0, (0.0,)).verdict == "tie"
+
+
+def test_seeds_are_paired_not_pooled(results):
+    """Ours and the linear model vary far more over seeds than their difference does."""
+    cell = leads.compare("a9a", results["a9a"], "linear", 512)
+    assert cell.verdict == "win"
+    assert leads.compare("a9a", results["a9a"], "boosted", 512).verdict == "tie"
+
+
+def test_summary_counts_every_cell(results):
+    lines = tables.summary_table(results).splitlines()[2:]
+    assert lines == [
+        "| **the best of all, by test score** | 2 | 1 | 1 |",
+        "| linear | 2 | 0 | 2 |",
+        "| boosted | 1 | 1 | 0 |",
+    ]
+
+
+def test_half_the_bytes(results):
+    """At 1 KB: a9a's best peer has 0.9133 against our 0.86 at 512 B; abalone's 1.55 against our 1.5, a tie at best."""
+    assert tables.halved_text(results) == (
+        "With at most half the bytes of the best peer, ours is better in 0, within noise in 1 and worse in 1 "
+        "of 2 cells."
+    )
+
+
+def test_the_best_is_bold_where_less_is_better_too(results):
+    lines = tables.scores_table(results).splitlines()[2:]
+    assert lines[0].startswith("| a9a, accuracy | 512 B | 0.8600 ± 0.0100 | 0.8500")
+    assert "**0.8633 ± 0.1484**" in lines[0]
+    assert "**1.400 ± 0.000**" in lines[2]
+    assert "**1.450 ± 0.071**" in lines[3]
+
+
+def test_a_method_without_a_model_is_no_cell():
+    some = {"a9a": result_of({"ours": {512: [0.8]}, "linear": {1024: [0.7]}})}
+    assert list(leads.against(some, "linear")) == []
+    assert "–" in tables.scores_table(some)
+
+
+def test_data_set_aside_are_apart(results):
+    results["wine"] = result_of({"ours": {512: [0.5]}, "linear": {512: [0.6]}}, is_set_aside=True)
+    first, second = tables.tables_text(results).split("## Where a peer is better on data set aside")
+    assert "wine" not in first
+    assert "wine" in second
+    assert "abalone" not in second
+
+
+def test_nothing_measured():
+    assert tables.losses_table({}) == tables.summary_table({}) == tables.NOTHING
+
+
+def test_curves(results, tmp_path):
+    pytest.importorskip("matplotlib")
+    draw_curves(results, tmp_path)
+    picture = (tmp_path / "frontier.svg").read_text()
+    assert "abalone: MAE, lower is better" in picture or "<svg" in picture
+    draw_curves(results, tmp_path / "again")
+    assert (tmp_path / "again" / "frontier.svg").read_text() == picture
