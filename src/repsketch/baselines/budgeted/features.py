@@ -20,7 +20,7 @@ class Features:
     Attributes
     ----------
     n_columns : d
-    columns : (U,) those in use; constant ones are left out
+    columns : (U,) those in use; constant ones are left out, unless all are
     kinds : (U,) as in ``Inputs``
     has_gaps : (U,) bool, numbers that may be missing: 0 and a mark then. A category that is missing has no 1
     centers, scales : (number of numeric columns,) or (1,) float32, as they come back from being kept
@@ -40,10 +40,13 @@ class Features:
         """Features of the rows that are not held out."""
         X = problem.X[problem.kept]
         places = np.arange(X.shape[1]) if problem.places is None else problem.places
-        places = places[[_varies(X[:, place]) for place in places]]
+        varying = places[[_varies(X[:, place]) for place in places]]
+        places = varying if len(varying) else places[:1]
         kinds, has_gaps = problem.kinds[places], np.isnan(X[:, places]).any(axis=0)
         numeric = X[:, places[kinds == NUMERIC]].astype(np.float64)
-        middles, spreads = np.nanmean(numeric, axis=0), np.nanstd(numeric, axis=0)
+        n_found = np.maximum((~np.isnan(numeric)).sum(axis=0), 1)  # a column may be missing altogether
+        middles = np.nansum(numeric, axis=0) / n_found
+        spreads = np.sqrt(np.nansum((numeric - middles) ** 2, axis=0) / n_found)
         spreads = np.where(spreads > 0, spreads, 1.0)
         if len(spreads) and spreads.max() < _ALIKE * spreads.min() and np.ptp(middles) < _ALIKE * spreads.min():
             middles, spreads = middles.mean(keepdims=True), np.sqrt((spreads**2).mean(keepdims=True))

@@ -9,6 +9,7 @@ from problems import BUDGETS, problem_of, rows_of
 from repsketch.baselines.budgeted import PEERS, boosted, company, linear, network, tune_each
 from repsketch.baselines.budgeted.model import held_loss
 from repsketch.errors import InputError
+from repsketch.tune.problem import Problem
 
 TREES = ("boosted trees", "forest")
 D = 2 + 1 + 1 + 4  # numbers, the mark of the one with gaps, a truth value, categories
@@ -133,3 +134,28 @@ def test_one_method_at_a_time():
     models = [module.fit(problem, 128, seed=1, is_distilled=True) for module in (network, linear)]
     assert [model.n_tried for model in models] == [12, 12]
     assert all(model.nbytes <= 128 for model in models)
+
+
+RNG = np.random.default_rng(0)
+NUMBERS = RNG.normal(size=(60, 2)).astype(np.float32)
+COIN = np.float64(RNG.random((60, 1)) > 0.5)
+ODD = {
+    "two rows": (NUMBERS[:2], np.array([[0.0], [1.0]]), "classification"),
+    "constant columns": (np.ones((60, 2), np.float32), COIN, "classification"),
+    "nothing but gaps": (np.full((60, 1), np.nan, np.float32), COIN, "regression"),
+    "a constant to learn": (NUMBERS, np.ones((60, 1)), "regression"),
+    "several values": (NUMBERS, np.hstack([COIN, 1.0 - COIN, COIN]), "regression"),
+    "a class of one": (NUMBERS, np.eye(3)[[0, 1] + [2] * 58], "classification"),
+    "soft labels": (NUMBERS, np.hstack([0.2 * COIN + 0.1, 0.9 - 0.2 * COIN]), "classification"),
+    "huge values": (NUMBERS * np.float32(1e30), COIN, "classification"),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_odd_data_have_company_too(case):
+    X, labels, task = ODD[case]
+    problem = Problem.of(X, labels, None, task)
+    for model in company.fit_company(problem, 300):
+        assert model.nbytes <= 300
+        assert np.isfinite(model.outputs(X)).all()
+        assert model.outputs(X).shape == labels.shape
