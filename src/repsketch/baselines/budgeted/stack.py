@@ -114,7 +114,7 @@ def train_stack(
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, _RATE, total_steps=n_steps)
     generator = torch.Generator().manual_seed(seed)
     best, best_losses = start.clone(), torch.full((len(settings),), torch.inf)
-    decays = worth * column("decay")
+    decays, has_decay = worth * column("decay"), bool(column("decay").any())
     checks, n_done = max(1, n_epochs // (2 * MOST_CHECKS)), 0
     for epoch in range(n_epochs):
         for batch in torch.randperm(n, generator=generator).split(batch_size):
@@ -123,7 +123,7 @@ def train_stack(
             loss = kept.losses(stack.outputs(numbers, kept.values[batch]), batch, mixtures).sum()
             optimizer.zero_grad()
             loss.backward()
-            if decays.any():
+            if has_decay:
                 free.data.mul_(1.0 - schedule.get_last_lr()[0] * decays)
             optimizer.step()
             schedule.step()

@@ -68,6 +68,24 @@ def scores_table(results: Results) -> str:
     return table(["", "bytes", *methods], rows) if rows else NOTHING
 
 
+def short_table(results: Results, budgets: tuple[int, ...] = (512, 1024, 4096)) -> str:
+    """Ours beside the best peer of each cell at a few budgets; a star marks a lead beyond the noise."""
+    cells = {(cell.dataset, cell.budget): cell for cell in against_best(results)}
+    rows = []
+    for name, result in results.items():
+        row = [f"{named(name, result)}, {result['metric']}"]
+        for budget in budgets:
+            cell = cells.get((name, budget))
+            row.append("–" if cell is None else _duel(cell, digits(results, cell)))
+        rows.append(row)
+    return table(["ours / best peer", *map(size, budgets)], rows) if cells else NOTHING
+
+
+def _duel(cell: Cell, n_digits: int) -> str:
+    stars = {"win": ("*", ""), "loss": ("", "*"), "tie": ("", "")}[cell.verdict]
+    return f"{cell.ours:.{n_digits}f}{stars[0]} / {cell.theirs:.{n_digits}f}{stars[1]} ({cell.peer})"
+
+
 def teachers_table(results: Results) -> str:
     """Rows, and which teacher answered best the rows it had not seen, by seeds."""
     rows = []

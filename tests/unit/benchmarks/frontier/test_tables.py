@@ -86,6 +86,14 @@ def test_the_best_is_bold_where_less_is_better_too(results):
     assert "**1.450 ± 0.071**" in lines[3]
 
 
+def test_a_short_look_says_who_leads(results):
+    lines = tables.short_table(results, (512, 1024)).splitlines()[2:]
+    assert lines == [
+        "| a9a, accuracy | 0.8600 / 0.8633 (boosted) | 0.8100 / 0.9133* (linear) |",
+        "| abalone, MAE | 1.500 / 1.400* (linear) | 1.450* / 1.550 (linear) |",
+    ]
+
+
 def test_a_method_without_a_model_is_no_cell():
     some = {"a9a": result_of({"ours": {512: [0.8]}, "linear": {1024: [0.7]}})}
     assert list(leads.against(some, "linear")) == []
