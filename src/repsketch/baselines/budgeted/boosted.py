@@ -1,6 +1,6 @@
 """Boosted trees: LightGBM, packed as tightly as trees can be, its leaves rounded to a byte each."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -10,14 +10,19 @@ import numpy as np
 
 from ...errors import require
 from ...sketch.numbers import decode_bfloat16
+from ...sketch.train.objective import Objective, Softmax
 from ...tune.problem import Problem
 from ..boosted import FIXED, MOST_TREES, PATIENCE, tree_nbytes
 from .model import Budgeted, held_loss, offset_nbytes, stored_offset
 from .trees import STEP_NBYTES, leaf_sums, whole_leaves
 from .tuning import Kind, Settings, tune_each
 
-SMALL = 1_024  # bytes; above, trees are larger and rates lower
-LEAVES, RATES = ((2, 4, 8, 16), (4, 8, 16, 31)), ((0.1, 0.3, 0.6), (0.05, 0.1, 0.3))
+#: Up to so many bytes: leaves of a tree and rates that are tried. Few trees must learn fast.
+CHOICES = {
+    1_024: ((2, 4, 8, 16), (0.3, 0.6, 1.0)),
+    4_096: ((4, 8, 16, 31), (0.1, 0.3, 0.6)),
+    1 << 40: ((4, 8, 16, 31), (0.05, 0.1, 0.3)),
+}
 ROUNDS_AT_A_TIME = 25
 FEWEST_ROWS_A_LEAF, USUAL_ROWS_A_LEAF = 3, 20
 
@@ -53,8 +58,7 @@ class Boosted(Kind):
 
     def settings(self, nbytes: int) -> Iterator[Settings]:
         """Leaves of a tree and rates."""
-        is_large = nbytes > SMALL
-        for n_leaves, rate in product(LEAVES[is_large], RATES[is_large]):
+        for n_leaves, rate in product(*next(choice for most, choice in CHOICES.items() if nbytes <= most)):
             yield {"n_leaves": n_leaves, "rate": rate, "mixture": self.mixtures[0]}
 
     def shape(self, setting: Settings, nbytes: int) -> int | None:
@@ -160,7 +164,18 @@ class Boosted(Kind):
             categorical_feature=np.flatnonzero(problem.kinds > 1).tolist(),
         )
         booster = lightgbm.Booster(params, data)
-        return booster, (lambda outputs, _: loss.slopes(outputs)) if objective == "custom" else None
+        return booster, _slopes_of(loss) if objective == "custom" else None
+
+
+def _slopes_of(loss: Objective) -> Callable[[np.ndarray, Any], tuple[np.ndarray, np.ndarray]]:
+    """A loss as LightGBM asks for it; the curvature of classes as in its own softmax, for steps as long."""
+    factor = loss.n_outputs / (loss.n_outputs - 1.0) / 2.0 if isinstance(loss, Softmax) else 1.0
+
+    def slopes(outputs: np.ndarray, _: Any) -> tuple[np.ndarray, np.ndarray]:
+        slope, curvature = loss.slopes(outputs)
+        return slope, factor * curvature
+
+    return slopes
 
 
 def _leaves_of(booster: Any) -> list[np.ndarray]:
