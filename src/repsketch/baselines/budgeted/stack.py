@@ -99,9 +99,9 @@ def train_stack(
     start = torch.cat([value.flatten(1) for value in stack.start.values()], dim=1)
     free = (start / worth).requires_grad_()
 
-    def numbers_of(flat: Tensor) -> Parameters:
-        parts = (flat * worth).split(sizes, dim=1)
-        return {name: part.view(-1, *shape) for part, (name, shape) in zip(parts, shapes.items(), strict=True)}
+    def named(flat: Tensor) -> Parameters:
+        parts = zip(shapes.items(), flat.split(sizes, dim=1), strict=True)
+        return {name: part.view(-1, *shape) for (name, shape), part in parts}
 
     optimizer = torch.optim.Adam([free], fused=True)
     n = len(kept.labels)
@@ -118,7 +118,7 @@ def train_stack(
     checks, n_done = max(1, n_epochs // (2 * MOST_CHECKS)), 0
     for epoch in range(n_epochs):
         for batch in torch.randperm(n, generator=generator).split(batch_size):
-            numbers, share = numbers_of(free), n_done / n_steps
+            numbers, share = named(free * worth), n_done / n_steps
             stack.advance(numbers, share)
             loss = kept.losses(stack.outputs(numbers, kept.values[batch]), batch, mixtures).sum()
             optimizer.zero_grad()
@@ -130,11 +130,8 @@ def train_stack(
             n_done += 1
         if epoch >= n_epochs // 2 and (epoch % checks == 0 or epoch == n_epochs - 1):
             with torch.no_grad():
-                losses = held.losses(stack.outputs(numbers_of(free), held.values), slice(None), none)
+                losses = held.losses(stack.outputs(named(free * worth), held.values), slice(None), none)
                 is_better = losses < best_losses
                 best_losses[is_better] = losses[is_better]
                 best[is_better] = (free * worth)[is_better]
-    return {
-        name: part.view(-1, *shape)
-        for part, (name, shape) in zip(best.split(sizes, dim=1), shapes.items(), strict=True)
-    }
+    return named(best)
