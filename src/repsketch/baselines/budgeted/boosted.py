@@ -70,12 +70,17 @@ class Boosted(Kind):
         """Models of at most so many bytes of trees."""
         return [self._cut(setting, shape) for setting in settings]
 
+    def decided(self, model: Budgeted) -> Settings:
+        """How many rounds there are."""
+        return {"n_rounds": model.settings["n_trees"] // self.problem.n_outputs}
+
     def _cut(self, setting: Settings, room: int) -> Budgeted:
         """The first rounds that fit, as many as the rows held out like."""
         if repr(setting) not in self._grown:
             self._grown[repr(setting)] = self._grow(setting, self.shape(setting, self.largest) or room)
         grown, problem, n_outputs = self._grown[repr(setting)], self.problem, self.problem.n_outputs
-        n_rounds = 1 + int(np.argmin(grown.losses[: max(1, np.searchsorted(grown.nbytes, room, side="right"))]))
+        n_fitting = max(1, int(np.searchsorted(grown.nbytes, room, side="right")))
+        n_rounds = min(n_fitting, setting.get("n_rounds") or 1 + int(np.argmin(grown.losses[:n_fitting])))
         parts = grown.leaves[: n_rounds * n_outputs]
         whole, step = whole_leaves(np.concatenate(parts)[:, None] * problem.unit[0])
         counts = np.array([len(part) for part in parts])
@@ -122,7 +127,7 @@ class Boosted(Kind):
                     last = leaves[number - n_outputs + 1 : number + 1]
                     nbytes.append(nbytes[-1] + sum(tree_nbytes(len(values)) for values in last))
                     losses.append(problem.held_objective.loss(outputs))
-            is_finished |= nbytes[-1] > room or n_rounds >= MOST_TREES
+            is_finished |= nbytes[-1] > room or n_rounds >= setting.get("n_rounds", MOST_TREES)
             is_finished |= len(losses) - int(np.argmin(losses)) > PATIENCE
         return Grown(booster, start, leaves, np.array(nbytes[1:]), np.array(losses[1:]))
 

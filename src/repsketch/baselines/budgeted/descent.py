@@ -42,6 +42,10 @@ class Descended(Kind):
         for member in range(len(settings)):
             yield {name: value[member] for name, value in numbers.items()}
 
+    def decided(self, model: Budgeted) -> Settings:
+        """When the training stopped."""
+        return {"stopped": model.settings["stopped"]}
+
     def model(self, stored: dict[str, np.ndarray], setting: Settings, outputs_of: OutputsOf) -> Budgeted:
         """A model that computes outputs from what is kept and from features."""
         features, problem = self.features, self.problem

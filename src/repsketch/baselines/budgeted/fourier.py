@@ -63,7 +63,7 @@ class Fourier(Descended):
         return [
             self.model(
                 kept | stack.stored(numbers, self.problem),
-                setting | {"n_features": n_features},
+                setting | {"n_features": n_features, "stopped": float(numbers["stopped"])},
                 lambda stored, values: layers_outputs(stored, 1, waves(stored, values)),
             )
             for setting, numbers in zip(settings, self.trained(stack, settings, (train, held)), strict=True)

@@ -49,7 +49,7 @@ class Network(Descended):
         return [
             self.model(
                 stack.stored(numbers, self.problem),
-                setting | {"widths": list(shape)},
+                setting | {"widths": list(shape), "stopped": float(numbers["stopped"])},
                 lambda stored, values: layers_outputs(stored, stack.n_layers, values),
             )
             for setting, numbers in zip(settings, self.trained(stack, settings, self.lessons), strict=True)

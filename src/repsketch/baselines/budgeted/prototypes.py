@@ -110,7 +110,11 @@ class Prototypes(Descended):
         n_components, n_points = shape
         stack = Kernels(self.lessons[0], n_components, n_points, len(settings), self.seed)
         return [
-            self.model(stack.stored(numbers, self.problem), setting | {"n_points": n_points}, kernels_outputs)
+            self.model(
+                stack.stored(numbers, self.problem),
+                setting | {"n_points": n_points, "stopped": float(numbers["stopped"])},
+                kernels_outputs,
+            )
             for setting, numbers in zip(settings, self.trained(stack, settings, self.lessons), strict=True)
         ]
 

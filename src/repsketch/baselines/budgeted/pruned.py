@@ -109,7 +109,7 @@ class Pruned(Descended):
         return [
             self.model(
                 stack.stored(numbers, self.problem, member),
-                setting | {"widths": list(widths), "n_kept": n_kept},
+                setting | {"widths": list(widths), "n_kept": n_kept, "stopped": float(numbers["stopped"])},
                 lambda stored, values: sparse_outputs(stored, widths, values),
             )
             for member, (setting, numbers) in enumerate(

@@ -87,6 +87,8 @@ def train_stack(
 
     Settings have a "rate", and may have a "decay" of the weights and a "mixture" with the teacher. A member's rate is
     what its numbers are worth in those that the optimiser, whose steps do not depend on the size of a slope, moves.
+    Settings that say when a training "stopped", as a share of it, are taken as they were then, whatever the rows held
+    out say. The share is kept with the numbers under this name.
     """
 
     def column(name: str) -> Tensor:
@@ -114,6 +116,7 @@ def train_stack(
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, _RATE, total_steps=n_steps)
     generator = torch.Generator().manual_seed(seed)
     best, best_losses = start.clone(), torch.full((len(settings),), torch.inf)
+    wanted, stopped = column("stopped")[:, 0], torch.ones(len(settings))
     decays, has_decay = worth * column("decay"), bool(column("decay").any())
     checks, n_done = max(1, n_epochs // (2 * MOST_CHECKS)), 0
     for epoch in range(n_epochs):
@@ -131,7 +134,9 @@ def train_stack(
         if epoch >= n_epochs // 2 and (epoch % checks == 0 or epoch == n_epochs - 1):
             with torch.no_grad():
                 losses = held.losses(stack.outputs(named(free * worth), held.values), slice(None), none)
-                is_better = losses < best_losses
+                share = (epoch + 1) / n_epochs
+                is_better = torch.where(wanted > 0, best_losses.isinf() & (share >= wanted), losses < best_losses)
+                stopped[is_better] = share
                 best_losses[is_better] = losses[is_better]
                 best[is_better] = (free * worth)[is_better]
-    return named(best)
+    return named(best) | {"stopped": stopped}

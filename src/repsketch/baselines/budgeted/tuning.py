@@ -19,6 +19,7 @@ from .model import Budgeted
 N_ROUGH, N_THOROUGH = 12, 3  # settings tried on few rows, and of those on all
 QUICK_ROUGH, QUICK_THOROUGH = 4, 1  # the same in a hurry
 ROUGH_ROWS = 6_000
+SMALL_ROWS = 20_000  # up to so many, the chosen model is trained once more on all of them, those held out too
 #: Shares of the teacher in what is learned that are tried, the first where only one is.
 MIXTURES = {"classification": (0.5, 0.9), "regression": (0.7, 0.4)}
 
@@ -62,6 +63,15 @@ class Kind(ABC):
     def fit(self, shape: Any, settings: list[Settings]) -> list[Budgeted]:
         """Models of one shape, one for each of the settings."""
 
+    def fit_again(self, model: Budgeted, setting: Settings, nbytes: int) -> Budgeted | None:
+        """A chosen model on these rows; what the rows held out decided about it stays as it is."""
+        shape = self.shape(setting, nbytes)
+        return None if shape is None else self.fit(shape, [setting | self.decided(model)])[0]
+
+    def decided(self, model: Budgeted) -> Settings:
+        """What the rows held out decided about a model, beside its settings."""
+        return {}
+
     def fit_all(self, settings: Iterable[Settings], nbytes: int) -> list[tuple[Settings, Budgeted]]:
         """A model for each of the settings that has one; those of one shape are fitted together."""
         keys = [(repr(setting), self.shape(setting, nbytes), setting) for setting in settings]
@@ -102,19 +112,41 @@ def tuned(
     best: Budgeted | None = None
     for nbytes in budgets:
         found = _best(rough, thorough, nbytes, n_rough, n_thorough)
-        if found is not None and (best is None or found.loss < best.loss):
-            best = found
+        if found is not None and (best is None or found[0].loss < best.loss):
+            best, setting, is_rough = found
+            if len(problem.X) <= SMALL_ROWS and not is_quick:
+                everything = kind(
+                    trained_on_all(problem), seed=seed, is_distilled=is_distilled, largest=nbytes, is_rough=is_rough
+                )
+                again = everything.fit_again(best, setting, nbytes)
+                best = best if again is None else replace(again, loss=best.loss, n_tried=best.n_tried)
         yield nbytes, best
 
 
-def _best(rough: Kind, thorough: Kind, nbytes: int, n_rough: int, n_thorough: int) -> Budgeted | None:
+def _best(
+    rough: Kind, thorough: Kind, nbytes: int, n_rough: int, n_thorough: int
+) -> tuple[Budgeted, Settings, bool] | None:
+    """The best model, its setting, and whether it was a rough one."""
     tried = rough.fit_all(spread_out(list(rough.settings(nbytes)), n_rough), nbytes)
     if not tried:
         return None
     order = np.argsort([model.loss for _, model in tried], kind="stable")[:n_thorough]
     again = thorough.fit_all([tried[place][0] for place in order], nbytes)
-    models = [tried[order[0]][1], *(model for _, model in again)]
-    return replace(min(models, key=lambda model: model.loss), n_tried=len(tried))
+    found = [(*tried[order[0]], True), *((setting, model, False) for setting, model in again)]
+    setting, model, is_rough = min(found, key=lambda entry: entry[1].loss)
+    return replace(model, n_tried=len(tried)), setting, is_rough
+
+
+def trained_on_all(problem: Problem) -> Problem:
+    """The same problem with the rows held out among those that are trained on as well."""
+    rows = np.concatenate([np.arange(len(problem.X)), problem.held])
+    return replace(
+        problem,
+        X=problem.X[rows],
+        labels=problem.labels[rows],
+        answers=None if problem.answers is None else problem.answers[rows],
+        held=np.arange(len(problem.X), len(rows)),
+    )
 
 
 def spread_out(settings: list[Settings], most: int) -> list[Settings]:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from problems import problem_of
+from repsketch.baselines.budgeted import PEERS
 from repsketch.baselines.budgeted.model import Budgeted
-from repsketch.baselines.budgeted.tuning import N_ROUGH, N_THOROUGH, Kind, tune_each
+from repsketch.baselines.budgeted.tuning import N_ROUGH, N_THOROUGH, Kind, trained_on_all, tune_each
 
 
 class Recorded(Kind):
@@ -20,7 +21,7 @@ class Recorded(Kind):
         return min(nbytes, 50) if nbytes > 10 else None
 
     def fit(self, shape, settings):
-        self.calls.append((self.is_rough, shape, [setting["place"] for setting in settings]))
+        self.calls.append((len(self.problem.kept), shape, [setting["place"] for setting in settings]))
         losses = [-1.0 if not self.is_rough and s["place"] == 2 else float(s["place"]) for s in settings]
         stored = {"all": np.zeros(shape, np.uint8)}
         return [Budgeted("recorded", lambda X: X, stored, loss, s) for s, loss in zip(settings, losses, strict=True)]
@@ -34,7 +35,7 @@ def calls(monkeypatch):
 
 def test_the_best_few_are_fitted_again(calls):
     best = tune_each(Recorded, problem_of("values"), [20])[20]
-    assert calls == [(True, 20, list(range(N_ROUGH))), (False, 20, list(range(N_THOROUGH)))]
+    assert calls == [(560, 20, list(range(N_ROUGH))), (560, 20, list(range(N_THOROUGH))), (700, 20, [2])]
     assert (best.settings, best.loss, best.n_tried) == ({"place": 2}, -1.0, N_ROUGH)
 
 
@@ -42,4 +43,31 @@ def test_budgets_of_one_shape_share_their_fits(calls):
     found = tune_each(Recorded, problem_of("values"), [5, 60, 70])
     assert found[5] is None
     assert found[60].nbytes == found[70].nbytes == 50
-    assert len(calls) == 2
+    assert len(calls) == 3
+
+
+def test_in_a_hurry_nothing_is_trained_again(calls):
+    tune_each(Recorded, problem_of("values"), [20], is_quick=True)
+    assert calls == [(560, 20, [0, 4, 7, 11]), (560, 20, [0])]
+
+
+def test_rows_held_out_are_trained_on_in_the_end():
+    problem = problem_of("two classes")
+    everything = trained_on_all(problem)
+    assert np.array_equal(everything.X[everything.kept], problem.X, equal_nan=True)
+    assert np.array_equal(everything.X[everything.held], problem.X[problem.held], equal_nan=True)
+    assert np.array_equal(everything.answers[everything.held], problem.answers[problem.held])
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_the_final_model_has_seen_all_rows(name):
+    """It is another model, as large, and what the rows held out decided about it stays."""
+    problem, peer = problem_of("two classes"), PEERS[name]
+    options = {"is_distilled": peer.is_distilled, "seed": 2, "largest": 300, "is_rough": True}
+    kind = peer.kind(problem, **options)
+    setting, chosen = kind.fit_all(list(kind.settings(300))[3:4], 300)[0]
+    again = peer.kind(trained_on_all(problem), **options).fit_again(chosen, setting, 300)
+    assert again.nbytes <= 300
+    assert not np.array_equal(again.outputs(problem.X), chosen.outputs(problem.X))
+    for key in ("stopped", "n_trees"):
+        assert again.settings.get(key) == pytest.approx(chosen.settings.get(key), abs=0.1)

@@ -22,6 +22,7 @@ WORDS = {10: "ten", 12: "a dozen", 3: "the best three"}
         f"tries {WORDS[tuning.N_ROUGH]} settings on {tuning.ROUGH_ROWS:,} rows and {WORDS[tuning.N_THOROUGH]} again",
         f"{network.MOST_UNITS} units, {fourier.MOST_FEATURES:,} cosines, {prototypes.MOST_POINTS} prototypes, "
         f"{forest.MOST_TREES} trees of a forest, {lightgbm.MOST_TREES:,} rounds of boosting",
+        f"Up to {tuning.SMALL_ROWS:,} rows the chosen one is then trained on all of them",
         f"hidden layers of at most {network.MOST_UNITS} units",
         f"from a seed of {fourier.SEED_NBYTES} bytes; at most {fourier.MOST_FEATURES:,} of them",
     ],
