@@ -7,7 +7,8 @@ import pytest
 
 @pytest.fixture
 def brief_search(monkeypatch):
-    """A search of few and short fits, for tests that ask for anything but accuracy."""
+    """A search of few and short fits, without company, for tests that ask for anything but accuracy."""
+    from repsketch.baselines.budgeted import company
     from repsketch.tune import search
 
     for name in ("GLANCE", "CLIMB", "THOROUGH"):
@@ -15,3 +16,4 @@ def brief_search(monkeypatch):
         monkeypatch.setattr(search, name, replace(effort, n_steps=30, refits=effort.refits[:2]))
     monkeypatch.setattr(search, "N_CLIMBED", 4)
     monkeypatch.setattr(search, "N_THOROUGH", 1)
+    monkeypatch.setattr(company, "fit_company", lambda *_, **__: [])

@@ -26,6 +26,7 @@ LAYERS = (
     {"io"},
     {"runtime"},
     {"export"},
+    {"company"},
     {"compress"},
     {"estimators"},
     {"cli"},
@@ -34,8 +35,8 @@ LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 BASE = LEVEL["arrays"]  # the one line whose rooms may import each other
 SIDE_ROOMS = {"baselines", "benchmarks", "distributed"}  # import the core, never the reverse
 ROOT = ""  # repsketch/__init__.py: the public names
-# What users hold reaches up, inside its methods only: a sketch predicts, saves and exports itself.
-FACADE = {Path("sketch/sketch.py"): {"io", "runtime", "export"}}
+# What users hold reaches up, inside its methods only: a sketch predicts, saves and exports itself, and is compared.
+FACADE = {Path("sketch/sketch.py"): {"io", "runtime", "export"}, Path("company.py"): {"baselines"}}
 
 
 def room_of(module: str) -> str:

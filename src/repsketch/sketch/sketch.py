@@ -229,6 +229,7 @@ class CompiledSketch(Sketch):
 
     compiled: Form
     change: "Change | None" = None  #: what quantising did to the outputs
+    summary: Any = None  #: the ``Company`` that ``compress`` found: other models of the same bytes
 
     @property
     def form(self) -> Form:

@@ -14,12 +14,12 @@ import numpy as np
 
 from ...errors import InputError
 from ...tune.problem import Problem
+from ...tune.search import SMALL_ROWS
 from .model import Budgeted
 
 N_ROUGH, N_THOROUGH = 12, 3  # settings tried on few rows, and of those on all
 QUICK_ROUGH, QUICK_THOROUGH = 4, 1  # the same in a hurry
 ROUGH_ROWS = 6_000
-SMALL_ROWS = 20_000  # up to so many, the chosen model is trained once more on all of them, those held out too
 #: Shares of the teacher in what is learned that are tried, the first where only one is.
 MIXTURES = {"classification": (0.5, 0.9), "regression": (0.7, 0.4)}
 
@@ -116,7 +116,7 @@ def tuned(
             best, setting, is_rough = found
             if len(problem.X) <= SMALL_ROWS and not is_quick:
                 everything = kind(
-                    trained_on_all(problem), seed=seed, is_distilled=is_distilled, largest=nbytes, is_rough=is_rough
+                    problem.whole(), seed=seed, is_distilled=is_distilled, largest=nbytes, is_rough=is_rough
                 )
                 again = everything.fit_again(best, setting, nbytes)
                 best = best if again is None else replace(again, loss=best.loss, n_tried=best.n_tried)
@@ -135,18 +135,6 @@ def _best(
     found = [(*tried[order[0]], True), *((setting, model, False) for setting, model in again)]
     setting, model, is_rough = min(found, key=lambda entry: entry[1].loss)
     return replace(model, n_tried=len(tried)), setting, is_rough
-
-
-def trained_on_all(problem: Problem) -> Problem:
-    """The same problem with the rows held out among those that are trained on as well."""
-    rows = np.concatenate([np.arange(len(problem.X)), problem.held])
-    return replace(
-        problem,
-        X=problem.X[rows],
-        labels=problem.labels[rows],
-        answers=None if problem.answers is None else problem.answers[rows],
-        held=np.arange(len(problem.X), len(rows)),
-    )
 
 
 def spread_out(settings: list[Settings], most: int) -> list[Settings]:

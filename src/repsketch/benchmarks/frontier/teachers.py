@@ -34,13 +34,15 @@ def best_answers(case: Case) -> tuple[np.ndarray, dict[str, Any]]:
 
 
 def answers_of(case: Case, fit: Fit) -> np.ndarray:
-    """Out-of-fold answers (n, C) of one kind of teacher."""
-    table = case.table
-    folds = np.random.default_rng([case.seed, 10]).permutation(len(table.X_train)) % N_FOLDS
-    answers = np.empty(case.plain.labels.shape)
+    """Out-of-fold answers (n, C) of one kind of teacher; rows held out teach nobody and get the mean of all answers."""
+    table, kept = case.table, case.plain.kept
+    folds = np.full(len(table.X_train), -1)
+    folds[kept] = np.random.default_rng([case.seed, 10]).permutation(len(kept)) % N_FOLDS
+    answers = np.zeros(case.plain.labels.shape)
     for fold in range(N_FOLDS):
-        is_out = folds == fold
-        answers[is_out] = fit(table.X_train[~is_out], table.y_train[~is_out])(table.X_train[is_out])
+        is_in, is_out = (folds >= 0) & (folds != fold), (folds < 0) | (folds == fold)
+        counts = np.where(folds[is_out] < 0, N_FOLDS, 1)[:, None]  # of teachers that answer
+        answers[is_out] += fit(table.X_train[is_in], table.y_train[is_in])(table.X_train[is_out]) / counts
     return answers
 
 

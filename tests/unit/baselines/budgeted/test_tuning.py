@@ -6,7 +6,7 @@ import pytest
 from problems import problem_of
 from repsketch.baselines.budgeted import PEERS
 from repsketch.baselines.budgeted.model import Budgeted
-from repsketch.baselines.budgeted.tuning import N_ROUGH, N_THOROUGH, Kind, trained_on_all, tune_each
+from repsketch.baselines.budgeted.tuning import N_ROUGH, N_THOROUGH, Kind, tune_each
 
 
 class Recorded(Kind):
@@ -51,14 +51,6 @@ def test_in_a_hurry_nothing_is_trained_again(calls):
     assert calls == [(560, 20, [0, 4, 7, 11]), (560, 20, [0])]
 
 
-def test_rows_held_out_are_trained_on_in_the_end():
-    problem = problem_of("two classes")
-    everything = trained_on_all(problem)
-    assert np.array_equal(everything.X[everything.kept], problem.X, equal_nan=True)
-    assert np.array_equal(everything.X[everything.held], problem.X[problem.held], equal_nan=True)
-    assert np.array_equal(everything.answers[everything.held], problem.answers[problem.held])
-
-
 @pytest.mark.parametrize("name", PEERS)
 def test_the_final_model_has_seen_all_rows(name):
     """It is another model, as large, and what the rows held out decided about it stays."""
@@ -66,7 +58,7 @@ def test_the_final_model_has_seen_all_rows(name):
     options = {"is_distilled": peer.is_distilled, "seed": 2, "largest": 300, "is_rough": True}
     kind = peer.kind(problem, **options)
     setting, chosen = kind.fit_all(list(kind.settings(300))[3:4], 300)[0]
-    again = peer.kind(trained_on_all(problem), **options).fit_again(chosen, setting, 300)
+    again = peer.kind(problem.whole(), **options).fit_again(chosen, setting, 300)
     assert again.nbytes <= 300
     assert not np.array_equal(again.outputs(problem.X), chosen.outputs(problem.X))
     for key in ("stopped", "n_trees"):
