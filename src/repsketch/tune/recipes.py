@@ -8,7 +8,7 @@ from ..sketch.train.columns import READINGS
 from .problem import Problem
 
 COMPONENTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-FIRST_COMPONENTS = (4, 12, 32)
+FIRST_COMPONENTS = (2, 4, 12, 32)
 CONCATS = (1, 2, 3, 4, 5, 6)
 RATES = (0.05, 0.1, 0.3, 0.6)
 LEVELS = (4, 8, 16)

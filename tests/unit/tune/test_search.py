@@ -72,8 +72,8 @@ def test_neighbours_differ_in_one_thing(recipe):
 
 def test_first_recipes_are_of_every_kind():
     found = list(first_recipes(problem(), 1024))
-    assert [recipe.family for recipe in found] == ["thresholds", "fine thresholds", "bits", *["interpolated"] * 2]
-    assert [recipe.n_components for recipe in found[3:]] == [4, 8]  # of five columns
+    assert [recipe.family for recipe in found] == ["thresholds", "fine thresholds", "bits", *["interpolated"] * 3]
+    assert [recipe.n_components for recipe in found[3:]] == [2, 4, 8]  # of five columns
     booleans = Problem.of((problem().X[:, :2] > 0).astype(np.float32), problem().labels, None, "classification")
     assert "fine thresholds" not in {recipe.family for recipe in first_recipes(booleans, 1024)}
 
