@@ -12,6 +12,8 @@ FIRST_COMPONENTS = (2, 4, 12, 32)
 CONCATS = (1, 2, 3, 4, 5, 6)
 RATES = (0.05, 0.1, 0.3, 0.6)
 LEVELS = (4, 8, 16)
+NOISES = (0.0, 0.1, 0.3, 0.6)
+FEW_ROWS = 100  # for each column: classifiers are then shown noise from the first
 SHARES = (0.0, 0.3, 0.5, 0.7, 0.9)  # of the teacher
 MIXTURES = {"classification": 0.5, "regression": 0.7}
 #: Bytes beyond which rows are many: they take smaller steps.
@@ -29,6 +31,7 @@ class Recipe:
     mixture : share of the teacher in what is learned
     reading : how columns are read before a projection
     n_stacked : K of rows that are grown on what interpolated rows leave; 0 for none
+    noise : added to what interpolated rows are shown, in standard deviations
     """
 
     family: str
@@ -40,6 +43,7 @@ class Recipe:
     n_levels: int = 8
     reading: str = "standard"
     n_stacked: int = 0
+    noise: float = 0.0
 
     @property
     def is_greedy(self) -> bool:
@@ -50,7 +54,8 @@ class Recipe:
         if self.is_greedy:
             return f"{self.family} K={self.n_concat} rate={self.rate:g} {self.counter_type} mixture={self.mixture:g}"
         stacked = f" + thresholds K={self.n_stacked}" if self.n_stacked else ""
-        return f"interpolated p={self.n_components} R={self.n_levels} {self.reading} mixture={self.mixture:g}{stacked}"
+        shown = f"{self.reading} noise={self.noise:g} mixture={self.mixture:g}"
+        return f"interpolated p={self.n_components} R={self.n_levels} {shown}{stacked}"
 
 
 def first_recipes(problem: Problem, budget: int) -> Iterator[Recipe]:
@@ -61,8 +66,9 @@ def first_recipes(problem: Problem, budget: int) -> Iterator[Recipe]:
     for family in ("thresholds", *(("fine thresholds",) if has_numbers else ()), "bits"):
         yield Recipe(family, mixture, counter_type=counter_type, rate=0.1 if budget > LARGE else 0.3)
     most = max(p for p in COMPONENTS if p < 2 * problem.n_columns or p == 1)  # more coordinates tell nothing new
+    is_few = problem.task == "classification" and len(problem.kept) < FEW_ROWS * problem.n_columns
     for n_components in sorted({min(p, most) for p in FIRST_COMPONENTS}):
-        yield Recipe("interpolated", mixture, n_components=n_components)
+        yield Recipe("interpolated", mixture, n_components=n_components, noise=0.3 if is_few else 0.0)
 
 
 def neighbours(recipe: Recipe, problem: Problem) -> Iterator[Recipe]:
@@ -72,7 +78,7 @@ def neighbours(recipe: Recipe, problem: Problem) -> Iterator[Recipe]:
         other = "int8" if recipe.counter_type == "int4" else "int4"
         yield replace(recipe, counter_type=other)
     else:
-        steps = {"n_components": COMPONENTS, "n_levels": LEVELS}
+        steps = {"n_components": COMPONENTS, "noise": NOISES, "n_levels": LEVELS}
         if (problem.kinds == NUMERIC).any():
             yield from (replace(recipe, reading=reading) for reading in READINGS if reading != recipe.reading)
         yield replace(recipe, n_stacked=0, rate=0.3) if recipe.n_stacked else replace(recipe, n_stacked=2, rate=0.1)

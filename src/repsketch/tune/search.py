@@ -67,7 +67,9 @@ class Bench:
         """The best sketch by this recipe, or None where nothing of the kind is so small."""
         if recipe.is_greedy:
             return self._grow(recipe, self.problem, self._family(recipe.family), recipe.n_concat)
-        smooth = SmoothTrials(self.smooth_problem, recipe.mixture, recipe.reading, self.effort.n_steps, self.seed)
+        smooth = SmoothTrials(
+            self.smooth_problem, recipe.mixture, recipe.reading, self.effort.n_steps, recipe.noise, self.seed
+        )
         shape = smooth.shape(recipe.n_components, recipe.n_levels, self.budget)
         if shape is None:
             return None

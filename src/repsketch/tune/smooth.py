@@ -22,6 +22,7 @@ class SmoothTrials:
     mixture: float
     reading: str = "standard"
     n_steps: int = 4_000
+    noise: float = 0.0
     seed: int = 0
 
     @cached_property
@@ -58,7 +59,7 @@ class SmoothTrials:
         """A sketch of this shape, trained, and its answers."""
         problem = self.problem
         kept, held = (problem.lesson(self.inputs, rows, self.mixture) for rows in (problem.kept, problem.held))
-        form = self._form(train_interpolated(kept, held, shape, n_steps=self.n_steps, seed=self.seed))
+        form = self._form(train_interpolated(kept, held, shape, n_steps=self.n_steps, noise=self.noise, seed=self.seed))
         answers = (
             (CompiledSketch(form).outputs(problem.X[rows]).astype(np.float64) - problem.middle) / problem.unit
             for rows in (problem.kept, problem.held)

@@ -34,3 +34,19 @@ def test_the_form_predicts_what_was_trained(reading, n_classes):
         assert (trained.argmax(axis=1) == labels.argmax(axis=1)).mean() > 0.85
     else:
         assert np.abs(trained - labels).mean() < 0.4 * np.abs(labels - np.median(labels)).mean()
+
+
+def test_noise_keeps_rows_from_being_learned_by_heart():
+    """Labels drawn at random: what is left to learn is noise."""
+    rng = np.random.default_rng(0)
+    values, labels = rng.integers(-60, 60, (100, 20)), np.eye(2)[rng.integers(0, 2, 100)][:, 1:]
+    lesson = Lesson(values, labels, None, 0.0, "classification")
+
+    def accuracy(noise: float) -> float:
+        student = train_interpolated(lesson, lesson, Shape(4, 8), n_steps=300, noise=noise, seed=0)
+        with torch.no_grad():
+            outputs = student(torch.from_numpy(student.standardised(values))).numpy()
+        return float(((outputs > 0) == (labels > 0.5)).mean())
+
+    assert accuracy(0.0) > 0.95
+    assert accuracy(2.0) < 0.85
