@@ -14,7 +14,7 @@ from .smooth import SmoothTrials
 from .trials import Base, Family, GreedyTrials, Refit, Trial, bit_family, threshold_family
 
 CLOSE = 0.03  # of what the best recipe explains: others so near to it are starts of the climb, too
-N_STARTS, N_CLIMBED, N_THOROUGH = 3, 10, 3  # recipes to start from, looked at on the way, fitted thoroughly
+N_STARTS, N_CLIMBED, N_THOROUGH = 3, 10, 2  # recipes to start from, looked at on the way, fitted thoroughly
 SMALL_ROWS = 20_000  # of so few rows none is spared in the end: the best recipe is trained again on all
 FEWER_FROM = 2_048  # bytes; from there on fewer rows than fit may be best
 
@@ -39,9 +39,9 @@ class Effort:
 
 ALL = 1 << 40
 GLANCE = Effort(4_000, 20_000, 800, (Refit(10.0),))
-CLIMB = Effort(6_000, 40_000, 1_500, (Refit(3.0), Refit(30.0, True), Refit(1_000.0, True)))
+CLIMB = Effort(6_000, 40_000, 1_200, (Refit(3.0), Refit(30.0, True), Refit(1_000.0, True)))
 THOROUGH = Effort(
-    ALL, ALL, 5_000, (Refit(1.0), Refit(3.0), Refit(30.0), Refit(30.0, True), Refit(300.0, True), Refit(3_000.0, True))
+    ALL, ALL, 4_000, (Refit(1.0), Refit(3.0), Refit(30.0), Refit(30.0, True), Refit(300.0, True), Refit(3_000.0, True))
 )
 
 

@@ -142,11 +142,11 @@ class Student:
         z = values @ p["matrix"] + p["shift"]
         top = float(self.shape.n_levels - 1)
         u = (z @ self.directions + top / 2.0).clamp(0.0, top)
-        hats = (1.0 - (u[..., None] - torch.arange(self.shape.n_levels)).abs()).clamp_min(0.0)
-        if "decode" in p:
-            outputs = (hats * p["counters"][:, :, 0]).sum(dim=2) @ p["decode"]
-        else:
-            outputs = hats.flatten(1) @ p["counters"].flatten(0, 1)
+        lower = u.detach().floor().clamp_max(top - 1.0)
+        places = lower.long() + self.shape.n_levels * torch.arange(self.shape.n_rows)
+        table = p["counters"].flatten(0, 1)
+        read = torch.lerp(table[places], table[places + 1], (u - lower)[..., None])  # (n, L, width)
+        outputs = read[..., 0] @ p["decode"] if "decode" in p else read.sum(dim=1)
         return outputs + z @ p["linear"] + p["offset"]
 
 
