@@ -30,6 +30,7 @@ class Problem:
     held : (m,) rows that settings are chosen on
     places : the columns in use, rising; None for all
     spares_none : train on all rows, also on those held out
+    has_missing : some value is missing, maybe in a row that is not among these
     """
 
     X: np.ndarray
@@ -43,6 +44,7 @@ class Problem:
     held: np.ndarray
     places: np.ndarray | None = None
     spares_none: bool = False
+    has_missing: bool = False
 
     @classmethod
     def of(
@@ -67,8 +69,10 @@ class Problem:
         held = order[: min(int(HELD_FRACTION * len(X)), MOST_HELD)]
         spares_none = len(held) < FEWEST_HELD  # too few rows to spare any: judged where it was trained
         held = order if spares_none else held
-        kinds = find_kinds(X, n_categories)
-        return cls(X, kinds, labels, answers, task, classes, unit, middle, np.sort(held), spares_none=spares_none)
+        kinds, has_missing = find_kinds(X, n_categories), bool(np.isnan(X).any())
+        return cls(
+            X, kinds, labels, answers, task, classes, unit, middle, np.sort(held), None, spares_none, has_missing
+        )
 
     def answered(self, answers: np.ndarray) -> "Problem":
         """The same problem with other answers (n, C) of a teacher, chances or raw values."""
@@ -136,10 +140,9 @@ class Problem:
 
     def _inputs(self, read: Callable[[np.ndarray, np.ndarray], Inputs], kinds: np.ndarray) -> Inputs:
         """How the columns in use are read."""
-        if self.places is None:
-            return read(self.X[self.kept], kinds)
-        inputs = read(self.X[np.ix_(self.kept, self.places)], kinds[self.places])
-        return replace(inputs, n_features=self.X.shape[1], columns=self.places)
+        places = np.arange(self.X.shape[1]) if self.places is None else self.places
+        inputs = read(self.X[np.ix_(self.kept, places)], kinds[places])
+        return replace(inputs, n_features=self.X.shape[1], columns=self.places, accepts_missing=self.has_missing)
 
     @cached_property
     def ranged(self) -> Inputs:

@@ -56,6 +56,18 @@ def test_a_trial_is_what_its_form_does(kind, data):
     assert trial.loss < given.held_objective.loss(constant)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_value_that_is_missing_in_a_row_held_out_alone(kind):
+    given = problem("regression")
+    X = np.nan_to_num(given.X)
+    X[given.held[0], 1] = np.nan
+    labels = given.labels * given.unit + given.middle
+    few = Problem.of(X, labels, None, "regression", n_categories={3: 3}, seed=1)
+    assert np.array_equal(few.held, given.held)
+    form = Bench(few, 600, 3, EFFORT).fit(replace(KINDS[kind], counter_type="int8")).form
+    assert np.isfinite(CompiledSketch(form).outputs(X)).all()
+
+
 def test_stacked_rows_have_two_parts():
     form = Bench(problem("regression"), 600, 3, EFFORT).fit(replace(KINDS["stacked"], counter_type="int8")).form
     assert [part.source for part in form.parts] == ["projected", "values"]
