@@ -1,7 +1,5 @@
 """The teacher itself as a peer: in ONNX Runtime, float32 and int8, and in eager torch; one thread each."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,17 +15,6 @@ from .engine import Engine, Predict
 from .teachers import Case
 
 BLOCK_ROWS = 512  # a call: the fastest for all of these networks; more rows and the hidden layers leave the caches
-
-
-@contextmanager
-def one_torch_thread() -> Iterator[None]:
-    """Torch runs in one thread inside, and in as many as before afterwards."""
-    n_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(n_threads)
 
 
 def onnx_float32(case: Case) -> list[Engine]:

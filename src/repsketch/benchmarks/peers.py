@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from ..progress import track
+from ..threads import one_torch_thread
 from . import networks, trees
 from .engine import Engine, Peer, peers_of
 from .teachers import N_QUERIES, Case
@@ -39,7 +40,7 @@ def build_peers(
         builders = {**BUILDERS, **_booster_builders(case, left_out)}
     peers: list[Peer] = []
     for name, build in track(builders.items(), f"{case.name}: building peers", len(builders), enabled=progress):
-        with networks.one_torch_thread():
+        with one_torch_thread():
             try:
                 peers += [peer for engine in build(case) for peer in peers_of(engine, case, n_queries)]
             except Exception as error:  # other people's libraries: whatever goes wrong there must not end our run

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from math import exp, log
 from typing import TYPE_CHECKING, Any
 
+from ..threads import one_torch_thread
 from .datasets import PAPER_SIZES
 from .engine import KINDS, Peer, peers_of
 from .layers import layers_of
-from .networks import one_torch_thread
 from .peers import Builder, build_peers
 from .teachers import N_QUERIES, Case, load_case
 from .timing import measure

@@ -6,8 +6,7 @@ squared norm of f_K.
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
 from math import ceil, cos, pi
@@ -23,6 +22,7 @@ from ..lsh.family import check_family
 from ..lsh.generator import MAX_CONCAT, MAX_FEATURES, resolve_seed
 from ..progress import progress_bar
 from ..settings import check_choice, check_count, check_number
+from ..threads import one_torch_thread
 from .batches import TrainingSet, collect
 from .checkpoint import check_path, fingerprint, load_state, save_state
 from .model import KERNELS, KernelModel, check_kernel, offers_as_hashed
@@ -161,27 +161,12 @@ def distill(
             parts = (settings, schedule, batch_size, norm_penalty, targets, training, validation)
             key = fingerprint(chain(parts, (block for _, block in iterate_blocks(data.X))))
         run = _Run(student, data, training, validation, schedule, batch_size, norm_penalty, checkpoint, key)
-        with _one_torch_thread() if kernel == "as_hashed" else nullcontext():
+        with one_torch_thread() if kernel == "as_hashed" else nullcontext():
             best = run.train(progress=progress)
         model = student.finish(best, data.labels.task, data.labels.classes)
         return replace(model, sample=inputs[:: -(-len(inputs) // _REMEMBERED_ROWS)])
     finally:
         data.close()
-
-
-@contextmanager
-def _one_torch_thread() -> Iterator[None]:
-    """Torch's own operations in one thread while the C core uses all.
-
-    The tensors of a step are small. On a busy machine torch's threads would wait for each other at
-    every operation, which was measured to cost up to six times the work itself.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _choose_kernel(kernel: str, family: Family, n_concat: int) -> str:

@@ -4,7 +4,8 @@ A teacher is too sure of its own training rows; a student that believes it learn
 """
 
 import time
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,24 @@ from ..teacher import TeacherOutputs, as_teacher
 N_FOLDS = 4
 FEWEST = 40  # rows; of fewer, those left out are answered by what is not like them
 LONGEST = 60.0  # seconds that all copies may take, as the first one tells
+
+
+class Fold(NamedTuple):
+    """Rows that one copy of a teacher is trained on, those it answers, and the weight (m, 1) of each answer."""
+
+    inside: np.ndarray
+    outside: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def split(cls, n_rows: int, kept: np.ndarray, seed: int) -> "Iterator[Fold]":
+        """Folds in which each row that is kept is answered once, and any other one by all, each counting a share."""
+        number = np.full(n_rows, -1)
+        number[kept] = np.random.default_rng([seed, 9]).permutation(len(kept)) % N_FOLDS
+        for fold in range(N_FOLDS):
+            outside = np.flatnonzero((number < 0) | (number == fold))
+            weights = np.where(number[outside] < 0, 1.0 / N_FOLDS, 1.0).reshape(-1, 1)
+            yield cls(np.flatnonzero((number >= 0) & (number != fold)), outside, weights)
 
 
 def is_refittable(model: Any) -> bool:
@@ -56,13 +75,10 @@ def answers_out_of_fold(
     if len(kept) < FEWEST:
         return None
     labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-    fold = np.full(len(labels), -1)
-    fold[kept] = np.random.default_rng([seed, 9]).permutation(len(kept)) % N_FOLDS
     answers = np.zeros((len(labels), np.shape(like.values)[1]))
     started = time.monotonic()
-    for number in track(range(N_FOLDS), "training copies of the teacher", N_FOLDS, enabled=progress):
-        inside = np.flatnonzero((fold >= 0) & (fold != number))
-        outside = np.flatnonzero((fold < 0) | (fold == number))
+    folds = track(Fold.split(len(labels), kept, seed), "training copies of the teacher", N_FOLDS, enabled=progress)
+    for number, (inside, outside, weights) in enumerate(folds):
         try:
             copy = require("sklearn.base", "train").clone(model)
             copy.fit(_take(X, inside), labels[inside])
@@ -73,8 +89,7 @@ def answers_out_of_fold(
             return None
         if (time.monotonic() - started) * N_FOLDS / (number + 1) > longest:
             return None
-        counts = np.where(fold[outside] < 0, N_FOLDS, 1)  # of copies that answer
-        answers[outside] += as_chances(given) / counts.reshape(-1, 1)
+        answers[outside] += weights * as_chances(given)
     return answers
 
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from ..errors import InputError
 from ..progress import progress_bar
+from .families import Family, bit_family, threshold_family
 from .problem import Problem
 from .recipes import Recipe, first_recipes, neighbours
 from .smooth import SmoothTrials
-from .trials import Base, Family, GreedyTrials, Refit, Trial, bit_family, threshold_family
+from .trials import Base, GreedyTrials, Refit, Trial
 
 CLOSE = 0.03  # of what the best recipe explains: others so near to it are starts of the climb, too
 N_STARTS, N_CLIMBED, N_THOROUGH = 3, 10, 2  # recipes to start from, looked at on the way, fitted thoroughly

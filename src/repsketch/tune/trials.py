@@ -1,26 +1,20 @@
 """One kind of sketch after the other, fitted to a budget and judged on the rows held out."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
 
 import numpy as np
 
-from ..lsh.pool import CodePool, PooledRows
 from ..sketch import Form
-from ..sketch.inputs import Inputs
 from ..sketch.numbers import LARGEST
-from ..sketch.train.assemble import summed_part, threshold_rows
-from ..sketch.train.candidates import Bits, Candidates
-from ..sketch.train.columns import STEPS_A_SPREAD
+from ..sketch.train.assemble import summed_part
 from ..sketch.train.greedy import Grown, grow_rows
 from ..sketch.train.objective import Objective
 from ..sketch.train.sweeps import grid_for, outputs_of, sweep
+from .families import Family
 from .problem import Problem
-
-POOL_CODES = 1_024
-SPREAD = 0.9  # of seeded biases, in standard deviations
 
 
 @dataclass(frozen=True)
@@ -55,62 +49,6 @@ class Trial:
     def form(self) -> Form:
         """What is deployed."""
         return self.judged if self.retrained is None else self.retrained
-
-
-@dataclass(frozen=True, eq=False)
-class Family:
-    """Codes of one kind over the kept and the held rows, and how rows of them are stored."""
-
-    name: str
-    kept: Candidates
-    held: Candidates
-    store: Callable[[np.ndarray], tuple[Inputs, PooledRows]]  # of codes (L, K)
-    n_searched: int  # rows of data that codes are searched on
-
-
-def threshold_family(problem: Problem, inputs: Inputs, is_fixed: bool = False) -> Family:
-    """Learned thresholds on single columns; ``is_fixed``: the inputs stay as they are."""
-    kept, held = problem.thresholds(inputs)
-
-    def store(codes: np.ndarray) -> tuple[Inputs, PooledRows]:
-        return threshold_rows(inputs, kept, codes, is_fixed=is_fixed)
-
-    return Family("thresholds", kept, held, store, 100_000)
-
-
-def bit_family(problem: Problem, seed: int, n_nonzeros: int = 2) -> Family:
-    """A pool of seeded bits: columns themselves, then sums of a few."""
-    inputs = problem.standard
-    pool = CodePool(
-        "sparse",
-        POOL_CODES,
-        inputs.n_values,
-        seed,
-        n_axes=min(inputs.n_values, POOL_CODES // 2) if inputs.booleans.all() else 0,
-        n_nonzeros=n_nonzeros,
-        is_seeded=True,
-        spread=round(SPREAD * STEPS_A_SPREAD * 256 / 148),
-        width_bits=0,
-        booleans=inputs.booleans,
-    )
-
-    def store(codes: np.ndarray) -> tuple[Inputs, PooledRows]:
-        return inputs, PooledRows(pool, len(codes), codes.shape[1], codes)
-
-    kept, held = (Bits(_pool_bits(pool, inputs.values(problem.X[rows]))) for rows in (problem.kept, problem.held))
-    return Family("bits", kept, held, store, 6_000)
-
-
-def _pool_bits(pool: CodePool, values: np.ndarray) -> np.ndarray:
-    """All bits of a sparse pool, uint8 (P, n)."""
-    values = values.astype(np.int16)
-    bits = np.empty((pool.n_codes, values.shape[1]), np.uint8)
-    for code in range(pool.n_codes):
-        total = np.zeros(values.shape[1], np.int16)
-        for place, sign in pool.sparse_direction(code):
-            total += values[place] if sign > 0 else -values[place]
-        bits[code] = total >= pool.biases[code]
-    return bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,5 +147,6 @@ class GreedyTrials:
         held = replace(fitted, buckets=self._held_buckets[:n_rows])
         loss = problem.held_objective.loss(outputs_of(held, None if base is None else base.held))
         name = f"{self.family.name} K={self.n_concat} L={n_rows} {self.counter_type} rate={self.rate:g} {refit}"
+        name = name if base is None else f"interpolated + {name}"
         form = self._form(rows.codes, grid.whole(fitted.values), grid.step, fitted.offset)
         return Trial(name, loss, form, refit, share)

@@ -80,20 +80,6 @@ class TestNetworks:
         with pytest.raises(InputError, match="Linear and ReLU in turn"):
             onnx_graph(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1)))
 
-    def test_threads_are_as_before(self):
-        def fail():
-            seen.append(torch.get_num_threads())
-            raise KeyError
-
-        seen, before = [], torch.get_num_threads()
-        torch.set_num_threads(3)
-        try:
-            with pytest.raises(KeyError), networks.one_torch_thread():
-                fail()
-            assert (seen, torch.get_num_threads()) == ([1], 3)
-        finally:
-            torch.set_num_threads(before)
-
 
 class TestTrees:
     def test_lightgbm(self, case, booster):

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...sketch.inputs import NUMERIC
 from ...sketch.numbers import encode_bfloat16, encode_float8, float8_bias, round_floats
+from ...sketch.train.columns import moments_of
 from ...tune.problem import Problem
 
 FARTHEST = 8.0  # standard deviations from the mean; what is beyond is moved there
@@ -43,11 +44,7 @@ class Features:
         varying = places[[_varies(X[:, place]) for place in places]]
         places = varying if len(varying) else places[:1]
         kinds, has_gaps = problem.kinds[places], np.isnan(X[:, places]).any(axis=0)
-        numeric = X[:, places[kinds == NUMERIC]].astype(np.float64)
-        n_found = np.maximum((~np.isnan(numeric)).sum(axis=0), 1)  # a column may be missing altogether
-        middles = np.nansum(numeric, axis=0) / n_found
-        spreads = np.sqrt(np.nansum((numeric - middles) ** 2, axis=0) / n_found)
-        spreads = np.where(spreads > 0, spreads, 1.0)
+        middles, spreads = moments_of(X[:, places[kinds == NUMERIC]])
         if len(spreads) and spreads.max() < _ALIKE * spreads.min() and np.ptp(middles) < _ALIKE * spreads.min():
             middles, spreads = middles.mean(keepdims=True), np.sqrt((spreads**2).mean(keepdims=True))
         stored_as, centers, scales = _shortest(middles, 1.0 / spreads)

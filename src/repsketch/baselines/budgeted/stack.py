@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from ...threads import one_torch_thread
 from ...tune.problem import Problem
 from .tuning import Settings
 
@@ -80,6 +81,7 @@ class Stack(ABC):
         self.is_rounded = share >= ROUNDED_FROM
 
 
+@one_torch_thread()
 def train_stack(
     stack: Stack, kept: Lesson, held: Lesson, settings: Sequence[Settings], n_steps: int, seed: int
 ) -> Parameters:

@@ -71,7 +71,7 @@ class Case:
 
     def taught(self, answers: np.ndarray) -> Problem:
         """What is learned, with a teacher's answers (n, C): chances, or values."""
-        return replace(self.plain, answers=(answers - self.plain.middle) / self.plain.unit)
+        return self.plain.answered(answers)
 
     def score(self, outputs: np.ndarray) -> float:
         """Accuracy, or mean absolute error, of outputs (n, C) for the test rows."""

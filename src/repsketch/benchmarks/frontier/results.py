@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from ...baselines.budgeted import tuning
+from ...tune.folds import N_FOLDS
 from ..environment import environment
 from ..jobs import Store
 from .case import Job
 from .data import DATASETS, MOST_ROWS, dataset_of
-from .settings import N_FOLDS
 
 
 def collect(jobs: Iterable[Job], store: Store) -> dict[str, dict[str, Any]]:

@@ -9,7 +9,6 @@ METHODS = (OURS, *PEERS)
 SECONDS = {"teacher": 40, OURS: 300, "boosted": 15, "boosted distilled": 15, "network": 50, "network distilled": 50,
            "pruned": 80, "prototypes": 70, "fourier": 60, "linear": 4, "forest": 20}  # fmt: skip
 QUICK_ROWS, QUICK_BUDGETS = 4_000, (512, 4096)
-N_FOLDS = 4
 
 #: Raised by hand when a method comes to compute something else: old results are then not taken for new ones.
 REVISIONS = dict.fromkeys(("teacher", *METHODS), 1)

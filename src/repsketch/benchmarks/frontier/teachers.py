@@ -10,9 +10,9 @@ from ...baselines import train_mlp
 from ...baselines.boosted import FIXED
 from ...baselines.budgeted.features import Features
 from ...errors import require
-from ...predictor import to_probabilities
+from ...teacher import TeacherOutputs
+from ...tune.folds import Fold, as_chances
 from .case import Case
-from .settings import N_FOLDS
 
 HIDDEN, STEPS, BATCH_SIZE = (128, 64), 3_000, 256
 LEAVES, RATE, MOST_ROUNDS, PATIENCE = 31, 0.05, 600, 40
@@ -35,14 +35,10 @@ def best_answers(case: Case) -> tuple[np.ndarray, dict[str, Any]]:
 
 def answers_of(case: Case, fit: Fit) -> np.ndarray:
     """Out-of-fold answers (n, C) of one kind of teacher; rows held out teach nobody and get the mean of all answers."""
-    table, kept = case.table, case.plain.kept
-    folds = np.full(len(table.X_train), -1)
-    folds[kept] = np.random.default_rng([case.seed, 10]).permutation(len(kept)) % N_FOLDS
+    X, y = case.table.X_train, case.table.y_train
     answers = np.zeros(case.plain.labels.shape)
-    for fold in range(N_FOLDS):
-        is_in, is_out = (folds >= 0) & (folds != fold), (folds < 0) | (folds == fold)
-        counts = np.where(folds[is_out] < 0, N_FOLDS, 1)[:, None]  # of teachers that answer
-        answers[is_out] += fit(table.X_train[is_in], table.y_train[is_in])(table.X_train[is_out]) / counts
+    for inside, outside, weights in Fold.split(len(X), case.plain.kept, case.seed):
+        answers[outside] += weights * fit(X[inside], y[inside])(X[outside])
     return answers
 
 
@@ -89,10 +85,7 @@ def network_fit(case: Case) -> Fit:
         def answers(X: np.ndarray) -> np.ndarray:
             with torch.inference_mode():
                 outputs = network(torch.from_numpy(features.values(X))).numpy()
-            if case.table.task == "regression":
-                return outputs
-            chances = to_probabilities(outputs)
-            return chances[:, 1:] if case.table.n_classes == 2 else chances
+            return as_chances(TeacherOutputs(outputs, case.table.task, None))
 
         return answers
 

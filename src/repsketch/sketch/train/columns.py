@@ -36,7 +36,7 @@ def standard_inputs(X: np.ndarray, kinds: np.ndarray) -> Inputs:
     """Numeric columns centred, 32 whole steps a standard deviation: one measure for sums of columns."""
     if not (kinds == NUMERIC).any():
         return _inputs(X, kinds, None, None, "float32")
-    middles, spreads = _moments(X[:, kinds == NUMERIC])
+    middles, spreads = moments_of(X[:, kinds == NUMERIC])
     return _affine(X, kinds, middles, LARGEST / STEPS_A_SPREAD * spreads)
 
 
@@ -54,7 +54,7 @@ def projected_inputs(X: np.ndarray, kinds: np.ndarray, reading: str = "standard"
         kinds = np.where(kinds == BOOLEAN, NUMERIC, kinds)
     if reading == "standard" or not (kinds == NUMERIC).any():
         return standard_inputs(X, kinds)
-    middles, spreads = _moments(X[:, kinds == NUMERIC])
+    middles, spreads = moments_of(X[:, kinds == NUMERIC])
     if reading == "common":
         low, high = (middles - 3.0 * spreads).min(), (middles + 3.0 * spreads).max()
         return _affine(X, kinds, np.array([(low + high) / 2]), np.array([(high - low) / 2]))
@@ -65,7 +65,7 @@ def projected_inputs(X: np.ndarray, kinds: np.ndarray, reading: str = "standard"
     return _inputs(X, kinds, None, scales, "float8", min(max(LARGEST, int(farthest)), LARGEST_VALUE))
 
 
-def _moments(numeric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def moments_of(numeric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of columns, 1 for those without any, missing values left out; float64."""
     n_found = np.maximum((~np.isnan(numeric)).sum(axis=0), 1)  # a column may be missing altogether
     middles = np.nansum(numeric, axis=0, dtype=np.float64) / n_found

@@ -5,8 +5,7 @@ levels a row is read. What is stored in int8 is rounded in every step of the tra
 through, so that the deployed numbers are the trained ones.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -19,6 +18,7 @@ from torch import Tensor
 from ...kernel.initialize import initial_projection
 from ...lsh.pool import CodePool, PooledRows
 from ...progress import track
+from ...threads import one_torch_thread
 from ..form import Form
 from ..inputs import Inputs
 from ..part import Part
@@ -165,18 +165,7 @@ def pool_of(shape: Shape, seed: int, width_bits: int | None) -> CodePool:
     )  # fmt: skip
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let torch compute in one thread: steps so small gain nothing from two, which wait for each other."""
-    n_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(n_threads)
-
-
-@one_thread()
+@one_torch_thread()
 def train_interpolated(
     lesson: Lesson,
     held: Lesson,
