@@ -200,7 +200,7 @@ def whole_projection(
     # Units finer than this move no coordinate, and would make the whole shift of a small component huge.
     finest = 2.0**-15 / factor
     if projection_type == "ternary":
-        whole, units = _ternary(steps, finest)
+        whole, units = ternary_columns(steps, finest)
     else:
         units = np.maximum(np.abs(steps).max(axis=0) / 127.0, finest)
         whole = np.rint(steps / units).astype(np.int8)
@@ -225,8 +225,15 @@ def whole_projection(
     )  # fmt: skip
 
 
-def _ternary(steps: np.ndarray, finest: float) -> tuple[np.ndarray, np.ndarray]:
-    """Signs of the larger entries of each column and the mean size they stand for (Li, Zhang and Liu, 2016)."""
+def ternary_columns(steps: np.ndarray, finest: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Signs of the larger entries of each column and the mean size they stand for (Li, Zhang and Liu, 2016).
+
+    What comes out is left as it is: a column of signs times a size gives the same signs and size.
+
+    >>> whole, units = ternary_columns(np.array([[4.0], [-2.0], [0.5]]))
+    >>> whole.ravel().tolist(), units.tolist()
+    ([1, -1, 0], [3.0])
+    """
     sizes = np.abs(steps)
     large = sizes > 0.7 * sizes.mean(axis=0)
     units = np.where(large, sizes, 0.0).sum(axis=0) / np.maximum(large.sum(axis=0), 1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 
 from ..sketch.inputs import NUMERIC
 from ..sketch.train.columns import READINGS
@@ -13,6 +14,8 @@ CONCATS = (1, 2, 3, 4, 5, 6)
 RATES = (0.05, 0.1, 0.3, 0.6)
 LEVELS = (4, 8, 16)
 NOISES = (0.0, 0.1, 0.3, 0.6)
+#: Columns from which on coordinates by weights of -1, 0 and +1 are glanced at, how many, and how columns are read.
+WIDE, FIRST_TERNARY, FIRST_READINGS = 24, (8, 16), ("standard", "common")
 FEW_ROWS = 100  # for each column: classifiers are then shown noise from the first
 SHARES = (0.0, 0.3, 0.5, 0.7, 0.9)  # of the teacher
 MIXTURES = {"classification": 0.5, "regression": 0.7}
@@ -32,6 +35,7 @@ class Recipe:
     reading : how columns are read before a projection
     n_stacked : K of rows that are grown on what interpolated rows leave; 0 for none
     noise : added to what interpolated rows are shown, in standard deviations
+    projection_type : "int8", or "ternary", which takes a quarter of the bytes
     """
 
     family: str
@@ -44,6 +48,7 @@ class Recipe:
     reading: str = "standard"
     n_stacked: int = 0
     noise: float = 0.0
+    projection_type: str = "int8"
 
     @property
     def is_greedy(self) -> bool:
@@ -55,7 +60,7 @@ class Recipe:
             return f"{self.family} K={self.n_concat} rate={self.rate:g} {self.counter_type} mixture={self.mixture:g}"
         stacked = f" + thresholds K={self.n_stacked}" if self.n_stacked else ""
         shown = f"{self.reading} noise={self.noise:g} mixture={self.mixture:g}"
-        return f"interpolated p={self.n_components} R={self.n_levels} {shown}{stacked}"
+        return f"interpolated p={self.n_components} R={self.n_levels} {self.projection_type} {shown}{stacked}"
 
 
 def first_recipes(problem: Problem, budget: int) -> Iterator[Recipe]:
@@ -67,8 +72,12 @@ def first_recipes(problem: Problem, budget: int) -> Iterator[Recipe]:
         yield Recipe(family, mixture, counter_type=counter_type, rate=0.1 if budget > LARGE else 0.3)
     most = max(p for p in COMPONENTS if p < 2 * problem.n_columns or p == 1)  # more coordinates tell nothing new
     is_few = problem.task == "classification" and len(problem.kept) < FEW_ROWS * problem.n_columns
+    noise = 0.3 if is_few else 0.0
     for n_components in sorted({min(p, most) for p in FIRST_COMPONENTS}):
-        yield Recipe("interpolated", mixture, n_components=n_components, noise=0.3 if is_few else 0.0)
+        yield Recipe("interpolated", mixture, n_components=n_components, noise=noise)
+    ternary = Recipe("interpolated", mixture, noise=noise, projection_type="ternary")
+    for n_components, reading in product(FIRST_TERNARY, FIRST_READINGS) if problem.n_columns >= WIDE else ():
+        yield replace(ternary, n_components=n_components, reading=reading)
 
 
 def neighbours(recipe: Recipe, problem: Problem) -> Iterator[Recipe]:

@@ -69,8 +69,9 @@ class Bench:
         if recipe.is_greedy:
             return self._grow(recipe, self.problem, self._family(recipe.family), recipe.n_concat)
         smooth = SmoothTrials(
-            self.smooth_problem, recipe.mixture, recipe.reading, self.effort.n_steps, recipe.noise, self.seed
-        )
+            self.smooth_problem, recipe.mixture, recipe.reading, self.effort.n_steps, recipe.noise,
+            recipe.projection_type, self.seed,
+        )  # fmt: skip
         shape = smooth.shape(recipe.n_components, recipe.n_levels, self.budget)
         if shape is None:
             return None

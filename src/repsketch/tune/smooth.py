@@ -1,6 +1,6 @@
 """Interpolated rows within a budget: which shapes are tried, and how they do on the rows held out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +23,7 @@ class SmoothTrials:
     reading: str = "standard"
     n_steps: int = 4_000
     noise: float = 0.0
+    projection_type: str = "int8"
     seed: int = 0
 
     @cached_property
@@ -45,11 +46,12 @@ class SmoothTrials:
         p = n_components
         if p >= 2 * self.inputs.n_values and p > 1:
             return None
-        fixed, one = (self.nbytes(Shape(p, n, n_levels, self.is_factored)) for n in (p, p + 1))
+        some = Shape(p, p, n_levels, self.is_factored, self.projection_type)
+        fixed, one = (self.nbytes(replace(some, n_rows=n)) for n in (p, p + 1))
         if fixed > budget:
             return None
         n_rows = min(p + (budget - fixed) // max(1, one - fixed), MOST_ROWS_A_COMPONENT * p)
-        return Shape(p, n_rows, n_levels, self.is_factored)
+        return replace(some, n_rows=n_rows)
 
     def _form(self, student: Student) -> Form:
         problem = self.problem
@@ -69,5 +71,6 @@ class SmoothTrials:
     def trial(self, shape: Shape) -> Trial:
         """A sketch of this shape, trained and judged."""
         base = self.base(shape)
-        name = f"interpolated p={shape.n_components} L={shape.n_rows} R={shape.n_levels} {self.reading}"
+        name = f"interpolated p={shape.n_components} L={shape.n_rows} R={shape.n_levels}"
+        name = f"{name} {shape.projection_type} {self.reading}"
         return Trial(name, self.problem.held_objective.loss(base.held), base.form)

@@ -37,6 +37,7 @@ KINDS = {
     "interpolated": Recipe("interpolated", 0.5, n_components=3),
     "scaled": Recipe("interpolated", 0.5, n_components=2, n_levels=4, reading="scaled"),
     "common": Recipe("interpolated", 0.5, n_components=2, n_levels=16, reading="common"),
+    "ternary": Recipe("interpolated", 0.5, n_components=2, projection_type="ternary"),
     "stacked": Recipe("interpolated", 0.5, n_components=2, n_stacked=2),
 }
 
@@ -88,6 +89,8 @@ def test_first_recipes_are_of_every_kind():
     assert [recipe.n_components for recipe in found[3:]] == [2, 4, 8]  # of five columns
     booleans = Problem.of((problem().X[:, :2] > 0).astype(np.float32), problem().labels, None, "classification")
     assert "fine thresholds" not in {recipe.family for recipe in first_recipes(booleans, 1024)}
+    wide = Problem.of(np.random.default_rng(0).normal(size=(90, 30)), problem().labels[:90], None, "classification")
+    assert {recipe.projection_type for recipe in first_recipes(wide, 1024)} == {"int8", "ternary"}
 
 
 def test_a_climb_climbs(monkeypatch):

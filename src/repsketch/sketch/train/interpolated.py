@@ -22,7 +22,7 @@ from ...threads import one_torch_thread
 from ..form import Form
 from ..inputs import Inputs
 from ..part import Part
-from ..quantize import whole_projection
+from ..quantize import ternary_columns, whole_projection
 from .assemble import gain_of
 
 WIDTH_BITS = 6  # a level in 64 steps
@@ -32,12 +32,20 @@ MOST_EPOCHS = 300
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of interpolated rows: p coordinates, L rows of R levels; ``factored``: one C-vector a row decodes it."""
+    """Sizes of interpolated rows.
+
+    Attributes
+    ----------
+    n_components, n_rows, n_levels : p coordinates, L rows of R levels
+    factored : one C-vector a row decodes it
+    projection_type : "int8", or "ternary" for four times as many coordinates in as many bytes
+    """
 
     n_components: int
     n_rows: int
     n_levels: int = 8
     factored: bool = False
+    projection_type: str = "int8"
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,19 @@ class _Round(torch.autograd.Function):
         return grads[0], None
 
 
+class _Ternary(torch.autograd.Function):
+    """Columns of one size with signs, or 0; the gradient passes through."""
+
+    @staticmethod
+    def forward(ctx, values: Tensor) -> Tensor:
+        whole, units = ternary_columns(values.numpy())
+        return torch.from_numpy((whole * units).astype(np.float32))
+
+    @staticmethod
+    def backward(ctx, *grads: Tensor) -> Tensor:
+        return grads[0]
+
+
 class Student:
     """Interpolated rows under training."""
 
@@ -130,8 +151,9 @@ class Student:
         """Parameters as they are stored."""
         p = self.parameters
         spreads = torch.from_numpy(self.spreads[:, None])  # weights are rounded as they are stored, for whole values
-        matrix = _Round.apply(p["matrix"] / spreads, True) * spreads
-        stored = dict(p, matrix=matrix, counters=_Round.apply(p["counters"], False))
+        steps = p["matrix"] / spreads
+        steps = _Ternary.apply(steps) if self.shape.projection_type == "ternary" else _Round.apply(steps, True)
+        stored = dict(p, matrix=steps * spreads, counters=_Round.apply(p["counters"], False))
         if "decode" in p:
             stored["decode"] = _Round.apply(p["decode"], False)
         return stored
@@ -224,7 +246,7 @@ def assemble(student: Student, inputs: Inputs, unit: np.ndarray, middle: np.ndar
     factor = float(1 << WIDTH_BITS)
     steps = stored["matrix"] / student.spreads[:, None]
     constant = stored["shift"] - student.means @ steps
-    projection = whole_projection(steps, constant, inputs.largest, "int8", factor, LIMIT)
+    projection = whole_projection(steps, constant, inputs.largest, student.shape.projection_type, factor, LIMIT)
     rows = PooledRows(pool_of(student.shape, student.pool.seed, WIDTH_BITS), student.shape.n_rows, interpolate=True)
     whole, step = _whole(stored["counters"])
     decode = None

@@ -12,8 +12,9 @@ N = 400
 
 
 @pytest.mark.parametrize("n_classes", [0, 3])
+@pytest.mark.parametrize("projection_type", ["int8", "ternary"])
 @pytest.mark.parametrize("reading", READINGS)
-def test_the_form_predicts_what_was_trained(reading, n_classes):
+def test_the_form_predicts_what_was_trained(reading, projection_type, n_classes):
     """Values, and three classes decoded by one vector a row; coordinates and linear term are rounded once more."""
     X = np.random.default_rng(0).normal([1.0, -2.0, 5.0], [1.0, 2.0, 0.5], (N, 3)).astype(np.float32)
     wave = np.sin(2.0 * X[:, 0]) + 0.25 * X[:, 1] + 0.5
@@ -22,9 +23,12 @@ def test_the_form_predicts_what_was_trained(reading, n_classes):
     inputs = projected_inputs(X, find_kinds(X), reading)
     values = inputs.values(X).T
     lesson = Lesson(values, labels, None, 0.0, task)
-    student = train_interpolated(lesson, lesson, Shape(2, 6, factored=bool(n_classes)), n_steps=400, seed=1)
+    shape = Shape(3, 6, factored=bool(n_classes), projection_type=projection_type)
+    student = train_interpolated(lesson, lesson, shape, n_steps=400, seed=1)
     unit, middle = np.full(labels.shape[1], 2.0), np.full(labels.shape[1], 0.5)
-    outputs = CompiledSketch(assemble(student, inputs, unit, middle)).outputs(X)
+    form = assemble(student, inputs, unit, middle)
+    outputs = CompiledSketch(form).outputs(X)
+    assert form.projection.kind == projection_type
     with torch.no_grad():
         trained = student(torch.from_numpy(student.standardised(values))).numpy()
     spread = trained.std()
