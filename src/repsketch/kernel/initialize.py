@@ -9,6 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 _WIDE, _WIDE_ROWS = 512, 1_024
+_SCREENED = 8_192  # rows that single directions are looked at on
+_N_BINS = 12
+_MOST_CURVED = 16  # outputs
+_NEW = 0.3  # length of what a direction adds to those before it, at least
 
 
 @dataclass
@@ -52,15 +56,64 @@ def initial_projection(X: np.ndarray, targets: np.ndarray, n_components: int, rn
     d = X.shape[1]
     rows = slice(_WIDE_ROWS if d > _WIDE else None)  # wide data: fewer rows, the decomposition grows with their square
     X, targets = X[rows].astype(np.float64) / np.sqrt(len(X[rows])), targets[rows] / np.sqrt(len(X[rows]))
-    left, sizes, right = np.linalg.svd(X, full_matrices=False)
-    shrunk = sizes / (sizes**2 + 1e-3 * (sizes**2).sum() / d + 1e-9)
-    ridge = right.T @ (shrunk[:, None] * (left.T @ targets))
+    ridge, (_, _, right) = _ridge(X, targets)
     columns = np.linalg.svd(ridge, full_matrices=False)[0][:, : max(1, n_components // 2)]
     candidates = np.hstack([columns, right.T, rng.normal(size=(d, n_components))])
     basis, _ = np.linalg.qr(candidates[:, : n_components + columns.shape[1]])
-    basis = basis[:, :n_components]
+    return _unit_variance(X, basis[:, :n_components], n_components, rng)
+
+
+def screened_projection(X: np.ndarray, targets: np.ndarray, n_components: int, rng: np.random.Generator) -> np.ndarray:
+    """As ``initial_projection``, but after the directions of a ridge regression those that explain what it leaves.
+
+    Looked at are single columns and directions along which the rest curves (Li, 1992): a wave of one column, or a
+    product of two, shows in no mean along principal directions, and gradient descent may never find it from there.
+    """
+    d = X.shape[1]
+    if d > _WIDE:
+        return initial_projection(X, targets, n_components, rng)
+    X, targets = X[:_SCREENED].astype(np.float64), targets[:_SCREENED].astype(np.float64)
+    X, targets = X / np.sqrt(len(X)), targets / np.sqrt(len(X))
+    ridge, (left, sizes, right) = _ridge(X, targets)
+    columns = np.linalg.svd(ridge, full_matrices=False)[0][:, : max(1, n_components // 2)]
+    rest = targets - X @ ridge
+    curvature = np.hstack([(left * rest[:, c : c + 1]).T @ left for c in range(min(rest.shape[1], _MOST_CURVED))])
+    turns = np.linalg.svd(curvature, full_matrices=False)[0][:, :n_components]
+    curved = right.T @ (turns * (sizes / (sizes**2 + 1e-2 * (sizes**2).mean() + 1e-9))[:, None])
+    pool = np.hstack([np.eye(d), curved / np.maximum(np.linalg.norm(curved, axis=0), 1e-12)])
+    best = pool[:, np.argsort(-_explained(X @ pool, rest), kind="stable")]
+    basis: list[np.ndarray] = []
+    for direction in np.hstack([columns, best]).T:
+        for other in basis:
+            direction = direction - (direction @ other) * other
+        if (length := np.linalg.norm(direction)) > _NEW and len(basis) < n_components:
+            basis.append(direction / length)
+    return _unit_variance(X, np.column_stack(basis), n_components, rng)
+
+
+def _ridge(X: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Ridge coefficients (d, C), and the singular value decomposition of X."""
+    left, sizes, right = np.linalg.svd(X, full_matrices=False)
+    shrunk = sizes / (sizes**2 + 1e-3 * (sizes**2).sum() / X.shape[1] + 1e-9)
+    return right.T @ (shrunk[:, None] * (left.T @ targets)), (left, sizes, right)
+
+
+def _explained(z: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    """(q,) squares of ``rest`` (n, C) that the means of a dozen equal bins of each column of z (n, q) explain."""
+    found = np.zeros(z.shape[1])
+    for place, column in enumerate(z.T):
+        cuts = np.quantile(column, np.arange(1, _N_BINS) / _N_BINS)
+        bins = np.searchsorted(cuts, column)
+        counts = np.maximum(np.bincount(bins, minlength=_N_BINS), 1)
+        found[place] = sum((np.bincount(bins, weights, minlength=_N_BINS) ** 2 / counts).sum() for weights in rest.T)
+    return found
+
+
+def _unit_variance(X: np.ndarray, basis: np.ndarray, n_components: int, rng: np.random.Generator) -> np.ndarray:
+    """The basis, filled up with random directions, scaled so that coordinates have unit variance; float32."""
     if basis.shape[1] < n_components:
-        basis = np.hstack([basis, rng.normal(size=(d, n_components - basis.shape[1])) / np.sqrt(d)])
+        missing = n_components - basis.shape[1]
+        basis = np.hstack([basis, rng.normal(size=(len(basis), missing)) / np.sqrt(len(basis))])
     deviation = np.sqrt(((X @ basis) ** 2).sum(axis=0))
     floor = 1e-3 * deviation.max() if deviation.max() > 0 else 1.0
     return (basis / np.maximum(deviation, floor)).astype(np.float32)

@@ -1,21 +1,23 @@
 """Ways to train a sketch: which are tried first, and which lie next to a promising one."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import product
 
 from ..sketch.inputs import NUMERIC
 from ..sketch.train.columns import READINGS
+from ..sketch.train.interpolated import STARTS
 from .problem import Problem
 
-COMPONENTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-FIRST_COMPONENTS = (2, 4, 12, 32)
+COMPONENTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
+N_FIRST = 4  # numbers of coordinates that are glanced at
 CONCATS = (1, 2, 3, 4, 5, 6)
 RATES = (0.05, 0.1, 0.3, 0.6)
 LEVELS = (4, 8, 16)
+SPEEDS = (0.01, 0.02, 0.04)
+COUNTER_TYPES = ("int4", "int8")
 NOISES = (0.0, 0.1, 0.3, 0.6)
-#: Columns from which on coordinates by weights of -1, 0 and +1 are glanced at, how many, and how columns are read.
-WIDE, FIRST_TERNARY, FIRST_READINGS = 24, (8, 16), ("standard", "common")
+#: From so many columns on, where so few coordinates fit, such by weights of -1, 0 and +1 are glanced at.
+WIDE, FEW_COMPONENTS, TERNARY_READINGS = 24, 16, ("standard", "common")
 FEW_ROWS = 100  # for each column: classifiers are then shown noise from the first
 SHARES = (0.0, 0.3, 0.5, 0.7, 0.9)  # of the teacher
 MIXTURES = {"classification": 0.5, "regression": 0.7}
@@ -36,6 +38,7 @@ class Recipe:
     n_stacked : K of rows that are grown on what interpolated rows leave; 0 for none
     noise : added to what interpolated rows are shown, in standard deviations
     projection_type : "int8", or "ternary", which takes a quarter of the bytes
+    start, speed : where interpolated rows start from, and their largest steps
     """
 
     family: str
@@ -49,6 +52,8 @@ class Recipe:
     n_stacked: int = 0
     noise: float = 0.0
     projection_type: str = "int8"
+    start: str = "principal"
+    speed: float = 0.02
 
     @property
     def is_greedy(self) -> bool:
@@ -59,42 +64,64 @@ class Recipe:
         if self.is_greedy:
             return f"{self.family} K={self.n_concat} rate={self.rate:g} {self.counter_type} mixture={self.mixture:g}"
         stacked = f" + thresholds K={self.n_stacked}" if self.n_stacked else ""
-        shown = f"{self.reading} noise={self.noise:g} mixture={self.mixture:g}"
+        shown = f"{self.reading} {self.start} speed={self.speed:g} noise={self.noise:g} mixture={self.mixture:g}"
         return f"interpolated p={self.n_components} R={self.n_levels} {self.projection_type} {shown}{stacked}"
 
 
-def first_recipes(problem: Problem, budget: int) -> Iterator[Recipe]:
-    """One of each kind, to see which suits the data."""
-    has_numbers = bool((problem.kinds == NUMERIC).any())
+def has_numbers(problem: Problem) -> bool:
+    """True if some column is neither boolean nor of categories."""
+    return bool((problem.kinds == NUMERIC).any())
+
+
+def first_recipes(problem: Problem, budget: int, fits: Callable[[Recipe], bool]) -> Iterator[Recipe]:
+    """One of each kind, to see which suits the data; interpolated ones from the largest that fits downwards."""
     mixture = MIXTURES[problem.task]
     counter_type = "int4" if problem.task == "classification" else "int8"
-    for family in ("thresholds", *(("fine thresholds",) if has_numbers else ()), "bits"):
+    for family in ("thresholds", *(("fine thresholds",) if has_numbers(problem) else ()), "bits"):
         yield Recipe(family, mixture, counter_type=counter_type, rate=0.1 if budget > LARGE else 0.3)
-    most = max(p for p in COMPONENTS if p < 2 * problem.n_columns or p == 1)  # more coordinates tell nothing new
     is_few = problem.task == "classification" and len(problem.kept) < FEW_ROWS * problem.n_columns
-    noise = 0.3 if is_few else 0.0
-    for n_components in sorted({min(p, most) for p in FIRST_COMPONENTS}):
-        yield Recipe("interpolated", mixture, n_components=n_components, noise=noise)
-    ternary = Recipe("interpolated", mixture, noise=noise, projection_type="ternary")
-    for n_components, reading in product(FIRST_TERNARY, FIRST_READINGS) if problem.n_columns >= WIDE else ():
-        yield replace(ternary, n_components=n_components, reading=reading)
+    smooth = Recipe("interpolated", mixture, noise=0.3 if is_few else 0.0)
+    fitting = _fitting(smooth, fits)
+    firsts = _spread(fitting, N_FIRST)
+    yield from firsts
+    yield from (replace(recipe, start="screened") for recipe in firsts[1:-1])
+    if len(fitting) < N_FIRST:  # ranges of columns leave no room
+        yield from _spread(_fitting(replace(smooth, reading="common"), fits), N_FIRST)
+    is_tight = not fitting or fitting[-1].n_components < FEW_COMPONENTS
+    for reading in TERNARY_READINGS if problem.n_columns >= WIDE and is_tight else ():
+        ternary = replace(smooth, projection_type="ternary", reading=reading)
+        yield from _spread(_fitting(ternary, fits)[-3:], 2)
+
+
+def _fitting(recipe: Recipe, fits: Callable[[Recipe], bool]) -> list[Recipe]:
+    """The recipe with all numbers of coordinates that fit, rising."""
+    return list(filter(fits, (replace(recipe, n_components=n) for n in COMPONENTS)))
+
+
+def _spread(recipes: list[Recipe], n: int) -> list[Recipe]:
+    """So many of them, evenly spread, the last one among them, without the first quarter."""
+    low, high = len(recipes) // 4, len(recipes) - 1
+    places = sorted({round(low + (high - low) * k / (n - 1)) for k in range(n)}) if recipes else []
+    return [recipes[place] for place in places]
 
 
 def neighbours(recipe: Recipe, problem: Problem) -> Iterator[Recipe]:
-    """Recipes that differ in one thing."""
+    """Recipes that differ in one thing, what tells most first."""
+    values: dict[str, tuple]
     if recipe.is_greedy:
-        steps: dict[str, tuple] = {"n_concat": CONCATS, "rate": RATES}
-        other = "int8" if recipe.counter_type == "int4" else "int4"
-        yield replace(recipe, counter_type=other)
+        values = {"n_concat": CONCATS, "rate": RATES, "counter_type": COUNTER_TYPES, "mixture": SHARES}
     else:
-        steps = {"n_components": COMPONENTS, "noise": NOISES, "n_levels": LEVELS}
-        if (problem.kinds == NUMERIC).any():
-            yield from (replace(recipe, reading=reading) for reading in READINGS if reading != recipe.reading)
         yield replace(recipe, n_stacked=0, rate=0.3) if recipe.n_stacked else replace(recipe, n_stacked=2, rate=0.1)
-    if problem.answers is not None:
-        steps["mixture"] = SHARES
-    for name, values in steps.items():
-        place = values.index(getattr(recipe, name))
-        for near in (place - 1, place + 1):
-            if 0 <= near < len(values):
-                yield replace(recipe, **{name: values[near]})
+        values = {
+            "start": tuple(STARTS), "n_components": COMPONENTS, "mixture": SHARES, "speed": SPEEDS, "noise": NOISES,
+            "reading": READINGS, "n_levels": LEVELS,
+        }  # fmt: skip
+    if problem.answers is None:
+        del values["mixture"]
+    if not has_numbers(problem):
+        values.pop("reading", None)
+    for name, choices in values.items():
+        place = choices.index(getattr(recipe, name))
+        for near in (place + 1, place - 1):
+            if 0 <= near < len(choices):
+                yield replace(recipe, **{name: choices[near]})

@@ -3,11 +3,14 @@
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
 from ..errors import InputError
 from ..progress import progress_bar
+from ..sketch import Form
+from ..sketch.train.interpolated import Shape
 from .families import Family, bit_family, threshold_family
 from .problem import Problem
 from .recipes import Recipe, first_recipes, neighbours
@@ -17,6 +20,7 @@ from .trials import Base, GreedyTrials, Refit, Trial
 CLOSE = 0.03  # of what the best recipe explains: others so near to it are starts of the climb, too
 N_STARTS, N_CLIMBED, N_THOROUGH = 3, 10, 2  # recipes to start from, looked at on the way, fitted thoroughly
 SMALL_ROWS = 20_000  # of so few rows none is spared in the end: the best recipe is trained again on all
+RACED = 1_024  # bytes at which kinds of greedy rows are compared, where there is more room
 FEWER_FROM = 2_048  # bytes; from there on fewer rows than fit may be best
 
 
@@ -47,12 +51,13 @@ THOROUGH = Effort(
 
 
 class Bench:
-    """Fits recipes to one problem and budget with one effort; families of codes are drawn once."""
+    """Fits recipes to one problem and budget with one effort; codes are drawn and interpolated rows trained once."""
 
     def __init__(self, problem: Problem, budget: int, seed: int, effort: Effort) -> None:
         self.problem, self.smooth_problem = (problem.subset(n, seed) for n in (effort.n_rows, effort.n_smooth_rows))
         self.budget, self.seed, self.effort = budget, seed, effort
         self._families: dict[str, Family] = {}
+        self._trained: dict[Recipe, Form] = {}
 
     def _family(self, name: str) -> Family:
         if name not in self._families:
@@ -64,32 +69,38 @@ class Bench:
             self._families[name] = make[name]()
         return self._families[name]
 
+    def _smooth(self, recipe: Recipe) -> tuple[SmoothTrials, Shape | None]:
+        """Interpolated rows, and how many of what size fit; None if none do."""
+        smooth = SmoothTrials(self.smooth_problem, recipe, self.effort.n_steps, self.seed)
+        return smooth, smooth.shape(self.budget)
+
+    def fits(self, recipe: Recipe) -> bool:
+        """True if interpolated rows by this recipe are small enough."""
+        return self._smooth(recipe)[1] is not None
+
     def fit(self, recipe: Recipe) -> Trial | None:
         """The best sketch by this recipe, or None where nothing of the kind is so small."""
         if recipe.is_greedy:
-            return self._grow(recipe, self.problem, self._family(recipe.family), recipe.n_concat)
-        smooth = SmoothTrials(
-            self.smooth_problem, recipe.mixture, recipe.reading, self.effort.n_steps, recipe.noise,
-            recipe.projection_type, self.seed,
-        )  # fmt: skip
-        shape = smooth.shape(recipe.n_components, recipe.n_levels, self.budget)
+            return self._grow(recipe, self._family(recipe.family), recipe.n_concat)
+        smooth, shape = self._smooth(recipe)
         if shape is None:
             return None
+        alone = replace(recipe, n_stacked=0, rate=0.0)
+        if alone not in self._trained:
+            self._trained[alone] = smooth.trained(shape)
+        form = self._trained[alone]
         if not recipe.n_stacked:
-            return smooth.trial(shape)
-        base = smooth.base(shape)
-        family = threshold_family(self.smooth_problem, smooth.inputs, is_fixed=True)
-        return self._grow(recipe, self.smooth_problem, family, recipe.n_stacked, base)
+            return smooth.trial(form, shape)
+        base = Base.of(form, self.problem)
+        family = threshold_family(self.problem, smooth.inputs, is_fixed=True)
+        return self._grow(recipe, family, recipe.n_stacked, base)
 
-    def _grow(
-        self, recipe: Recipe, problem: Problem, family: Family, n_concat: int, base: Base | None = None
-    ) -> Trial | None:
+    def _grow(self, recipe: Recipe, family: Family, n_concat: int, base: Base | None = None) -> Trial | None:
         greedy = GreedyTrials(
-            problem, family, n_concat, recipe.rate, recipe.mixture, recipe.counter_type, self.budget, self.seed,
+            self.problem, family, n_concat, recipe.rate, recipe.mixture, recipe.counter_type, self.budget, self.seed,
             base=base,
         )  # fmt: skip
-        trials = greedy.trials(self.effort.refits, self.effort.shares)
-        return min(trials, key=lambda trial: trial.loss, default=None)
+        return greedy.best(self.effort.refits, self.effort.shares)
 
 
 def search(
@@ -101,8 +112,11 @@ def search(
     The best recipes on its way are fitted to all rows.
     """
     started = time.monotonic()
-    firsts = list(first_recipes(problem, budget))
-    with progress_bar("searching", len(firsts) + N_CLIMBED + 3 * N_THOROUGH, enabled=progress) as bar:
+    glance, thorough = Bench(problem, budget, seed, GLANCE), THOROUGH
+    if budget > FEWER_FROM:
+        thorough = replace(THOROUGH, shares=(1.0, 0.5, 0.25))
+    firsts = list(first_recipes(problem, budget, glance.fits))
+    with progress_bar("searching", 2 * len(firsts) + N_CLIMBED + 3 * N_THOROUGH, enabled=progress) as bar:
 
         def fit(bench: Bench, recipe: Recipe, until: float) -> Trial | None:
             """One fit, unless that share of the time is over."""
@@ -111,12 +125,13 @@ def search(
             bar.advance(3 if bench.effort is thorough else 1, note=str(recipe))
             return trial
 
-        thorough = replace(THOROUGH, shares=(1.0, 0.5, 0.25)) if budget > FEWER_FROM else THOROUGH
-        bench = Bench(problem, budget, seed, GLANCE)
+        if budget > RACED:
+            race = Bench(problem, RACED, seed, GLANCE)
+            firsts = _without_slower(firsts, problem, lambda recipe: fit(race, recipe, 0.1))
         glanced: dict[Recipe, Trial | None] = {}
         for recipe in firsts:
             is_first = not any(glanced.values())  # however late it is, there must be one
-            glanced[recipe] = fit(bench, recipe, float("inf") if is_first else 0.2)
+            glanced[recipe] = fit(glance, recipe, float("inf") if is_first else 0.2)
         found = _sorted(glanced.items())
         if not found:
             raise InputError(
@@ -124,7 +139,7 @@ def search(
                 "sketch is so small. Raise the budget, or drop columns."
             )
         bench = Bench(problem, budget, seed, CLIMB)
-        starts = _starts(found, problem)
+        starts = _close(found, problem)[:N_STARTS]
         found = climb(starts, problem, lambda recipe: fit(bench, recipe, 0.6)) or found
         bench = Bench(problem, budget, seed, thorough)
         best = [recipe for recipe, _ in found[:N_THOROUGH]]
@@ -140,25 +155,32 @@ def _sorted(pairs: Iterable[tuple[Recipe, Trial | None]]) -> list[tuple[Recipe, 
     return sorted(((r, trial) for r, trial in pairs if trial is not None), key=lambda pair: pair[1].loss)
 
 
-def _starts(found: list[tuple[Recipe, Trial]], problem: Problem) -> list[Recipe]:
-    """The best recipe and those close to it."""
+def _without_slower(recipes: list[Recipe], problem: Problem, fit: Callable[[Recipe], Trial | None]) -> list[Recipe]:
+    """The recipes without greedy ones that a race at few bytes shows behind: to grow them all takes long."""
+    raced = _sorted((recipe, fit(recipe)) for recipe in recipes if recipe.is_greedy)
+    winners = _close(raced, problem)
+    return [recipe for recipe in recipes if not recipe.is_greedy or not winners or recipe in winners]
+
+
+def _close(found: list[tuple[Recipe, Trial]], problem: Problem) -> list[Recipe]:
+    """The best recipe and those close to it; none of none."""
+    if not found:
+        return []
     constant = problem.held_objective.loss(np.repeat(problem.held_objective.start()[None], len(problem.held), axis=0))
     least = found[0][1].loss
-    return [recipe for recipe, trial in found if trial.loss <= least + CLOSE * abs(constant - least)][:N_STARTS]
+    return [recipe for recipe, trial in found if trial.loss <= least + CLOSE * abs(constant - least)]
 
 
 def climb(starts: list[Recipe], problem: Problem, fit: Callable[[Recipe], Trial | None]) -> list[tuple[Recipe, Trial]]:
-    """What was found on the way from ``starts`` to neighbours of the best, and so on; the best first."""
+    """What was found on the way from ``starts`` to a neighbour of the best, of the best then, and so on; sorted."""
     seen: dict[Recipe, Trial | None] = {recipe: fit(recipe) for recipe in starts}
-    expanded: set[Recipe] = set()
-    while True:
-        waiting = [recipe for recipe, _ in _sorted(seen.items()) if recipe not in expanded]
-        if not waiting or len(seen) >= N_CLIMBED:
-            return _sorted(seen.items())
-        expanded.add(waiting[0])
-        unseen = [recipe for recipe in neighbours(waiting[0], problem) if recipe not in seen]
-        for recipe in unseen[: N_CLIMBED - len(seen)]:
-            seen[recipe] = fit(recipe)
+    while len(seen) < N_CLIMBED:
+        near = chain.from_iterable(neighbours(recipe, problem) for recipe, _ in _sorted(seen.items()))
+        unseen = next((recipe for recipe in near if recipe not in seen), None)
+        if unseen is None:
+            break
+        seen[unseen] = fit(unseen)
+    return _sorted(seen.items())
 
 
 def _trained_on_all(problem: Problem, budget: int, seed: int, recipe: Recipe, chosen: Trial) -> Trial:

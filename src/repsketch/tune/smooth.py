@@ -3,33 +3,29 @@
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
-
-from ..sketch import CompiledSketch, Form
+from ..sketch import Form
 from ..sketch.inputs import Inputs
 from ..sketch.train.interpolated import Shape, Student, assemble, train_interpolated
 from .problem import Problem
-from .trials import Base, Trial
+from .recipes import Recipe
+from .trials import Trial, answers_of
 
 MOST_ROWS_A_COMPONENT = 4
 
 
 @dataclass(frozen=True, eq=False)
 class SmoothTrials:
-    """Rows read between counters, trained end to end on columns read in one way."""
+    """Rows read between counters, trained end to end by a recipe."""
 
     problem: Problem
-    mixture: float
-    reading: str = "standard"
+    recipe: Recipe
     n_steps: int = 4_000
-    noise: float = 0.0
-    projection_type: str = "int8"
     seed: int = 0
 
     @cached_property
     def inputs(self) -> Inputs:
         """How the columns are read."""
-        return self.problem.projected(self.reading)
+        return self.problem.projected(self.recipe.reading)
 
     @property
     def is_factored(self) -> bool:
@@ -38,15 +34,15 @@ class SmoothTrials:
 
     def nbytes(self, shape: Shape) -> int:
         """Bytes of a sketch of this shape."""
-        lesson = self.problem.lesson(self.inputs, self.problem.kept[:64], self.mixture)
+        lesson = self.problem.lesson(self.inputs, self.problem.kept[:64], self.recipe.mixture)
         return self._form(Student(lesson, shape, self.seed)).nbytes
 
-    def shape(self, n_components: int, n_levels: int, budget: int) -> Shape | None:
-        """The most rows over so many coordinates that fit the budget and are of use; None if no shape does."""
-        p = n_components
+    def shape(self, budget: int) -> Shape | None:
+        """The most rows that fit the budget and are of use; None if no shape does."""
+        p = self.recipe.n_components
         if p >= 2 * self.inputs.n_values and p > 1:
             return None
-        some = Shape(p, p, n_levels, self.is_factored, self.projection_type)
+        some = Shape(p, p, self.recipe.n_levels, self.is_factored, self.recipe.projection_type)
         fixed, one = (self.nbytes(replace(some, n_rows=n)) for n in (p, p + 1))
         if fixed > budget:
             return None
@@ -57,20 +53,19 @@ class SmoothTrials:
         problem = self.problem
         return assemble(student, self.inputs, problem.unit, problem.middle, task=problem.task, classes=problem.classes)
 
-    def base(self, shape: Shape) -> Base:
-        """A sketch of this shape, trained, and its answers."""
-        problem = self.problem
-        kept, held = (problem.lesson(self.inputs, rows, self.mixture) for rows in (problem.kept, problem.held))
-        form = self._form(train_interpolated(kept, held, shape, n_steps=self.n_steps, noise=self.noise, seed=self.seed))
-        answers = (
-            (CompiledSketch(form).outputs(problem.X[rows]).astype(np.float64) - problem.middle) / problem.unit
-            for rows in (problem.kept, problem.held)
-        )
-        return Base(form, *answers)
+    def trained(self, shape: Shape) -> Form:
+        """A sketch of this shape."""
+        problem, recipe = self.problem, self.recipe
+        kept, held = (problem.lesson(self.inputs, rows, recipe.mixture) for rows in (problem.kept, problem.held))
+        student = train_interpolated(
+            kept, held, shape,
+            n_steps=self.n_steps, learning_rate=recipe.speed, noise=recipe.noise, start=recipe.start, seed=self.seed,
+        )  # fmt: skip
+        return self._form(student)
 
-    def trial(self, shape: Shape) -> Trial:
-        """A sketch of this shape, trained and judged."""
-        base = self.base(shape)
+    def trial(self, form: Form, shape: Shape) -> Trial:
+        """A trained sketch of this shape, judged."""
+        problem = self.problem
         name = f"interpolated p={shape.n_components} L={shape.n_rows} R={shape.n_levels}"
-        name = f"{name} {shape.projection_type} {self.reading}"
-        return Trial(name, self.problem.held_objective.loss(base.held), base.form)
+        name = f"{name} {shape.projection_type} {self.recipe.reading}"
+        return Trial(name, problem.held_objective.loss(answers_of(form, problem, problem.held)), form)

@@ -1,13 +1,12 @@
 """One kind of sketch after the other, fitted to a budget and judged on the rows held out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import product
 
 import numpy as np
 
-from ..sketch import Form
+from ..sketch import CompiledSketch, Form
 from ..sketch.numbers import LARGEST
 from ..sketch.train.assemble import summed_part
 from ..sketch.train.greedy import Grown, grow_rows
@@ -58,6 +57,16 @@ class Base:
     form: Form
     kept: np.ndarray
     held: np.ndarray
+
+    @classmethod
+    def of(cls, form: Form, problem: Problem) -> "Base":
+        """A sketch, over the rows of a problem."""
+        return cls(form, *(answers_of(form, problem, rows) for rows in (problem.kept, problem.held)))
+
+
+def answers_of(form: Form, problem: Problem, rows: np.ndarray) -> np.ndarray:
+    """What a sketch answers for rows of a problem, in its units."""
+    return (CompiledSketch(form).outputs(problem.X[rows]).astype(np.float64) - problem.middle) / problem.unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,12 +134,15 @@ class GreedyTrials:
                 row |= self.family.held.bits(code) << place
         return buckets
 
-    def trials(self, refits: Iterable[Refit], shares: Iterable[float] = (1.0,), n_sweeps: int = 4) -> Iterator[Trial]:
-        """Counters refitted and rounded in several ways, for some shares of the rows."""
+    def best(self, refits: Iterable[Refit], shares: Iterable[float] = (1.0,), n_sweeps: int = 4) -> Trial | None:
+        """Counters refitted and rounded in several ways; then fewer rows in the best of them. None without any row."""
         if self.family.kept.n_codes < self.n_concat or not len(self.grown.codes):  # constant columns give no code
-            return
-        for share, refit in product(shares, refits):
-            yield self.trial(share, refit, n_sweeps)
+            return None
+        first, *others = shares
+        found = min((self.trial(first, refit, n_sweeps) for refit in refits), key=lambda trial: trial.loss)
+        assert found.refit is not None
+        fewer = (self.trial(share, found.refit, n_sweeps) for share in others)
+        return min([found, *fewer], key=lambda trial: trial.loss)
 
     def trial(self, share: float, refit: Refit, n_sweeps: int = 4) -> Trial:
         """The first rows with counters refitted and rounded to their stored grid."""

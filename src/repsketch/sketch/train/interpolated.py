@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...kernel.initialize import initial_projection
+from ...kernel.initialize import initial_projection, screened_projection
 from ...lsh.pool import CodePool, PooledRows
 from ...progress import track
 from ...threads import one_torch_thread
@@ -28,6 +28,8 @@ from .assemble import gain_of
 WIDTH_BITS = 6  # a level in 64 steps
 LIMIT = 4_095  # of a coordinate, in those steps
 MOST_EPOCHS = 300
+#: Where a projection starts, and rows of data that this is found on.
+STARTS = {"principal": (initial_projection, 4_096), "screened": (screened_projection, 8_192)}
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ class _Ternary(torch.autograd.Function):
 class Student:
     """Interpolated rows under training."""
 
-    def __init__(self, lesson: Lesson, shape: Shape, seed: int) -> None:
+    def __init__(self, lesson: Lesson, shape: Shape, seed: int, start: str = "principal") -> None:
         generator = torch.Generator().manual_seed(seed)
         n_outputs = lesson.labels.shape[1]
         self.shape = shape
@@ -125,13 +127,13 @@ class Student:
         )
         wanted = lesson.labels if lesson.answers is None else lesson.answers
         rng = np.random.default_rng([seed, 6])
-        some = slice(4_096)
+        project, some = STARTS[start]
         self.means, self.spreads = _moments(lesson.values)
-        matrix = initial_projection(
-            self.standardised(lesson.values[some]), wanted[some] - wanted[some].mean(axis=0), shape.n_components, rng
+        matrix = project(
+            self.standardised(lesson.values[:some]), wanted[:some] - wanted[:some].mean(axis=0), shape.n_components, rng
         )
         width = 1 if shape.factored else n_outputs
-        start = {
+        first = {
             "matrix": torch.from_numpy(matrix),
             "shift": torch.zeros(shape.n_components),
             "counters": 0.01 * torch.randn(shape.n_rows, shape.n_levels, width, generator=generator),
@@ -139,9 +141,9 @@ class Student:
             "offset": torch.zeros(n_outputs),
         }
         if shape.factored:
-            start["counters"] *= 20.0
-            start["decode"] = 0.2 * torch.randn(shape.n_rows, n_outputs, generator=generator)
-        self.parameters = {name: value.requires_grad_() for name, value in start.items()}
+            first["counters"] *= 20.0
+            first["decode"] = 0.2 * torch.randn(shape.n_rows, n_outputs, generator=generator)
+        self.parameters = {name: value.requires_grad_() for name, value in first.items()}
 
     def standardised(self, values: np.ndarray) -> np.ndarray:
         """Whole values (n, D) less their means, in units of their spread, float32."""
@@ -152,8 +154,15 @@ class Student:
         p = self.parameters
         spreads = torch.from_numpy(self.spreads[:, None])  # weights are rounded as they are stored, for whole values
         steps = p["matrix"] / spreads
-        steps = _Ternary.apply(steps) if self.shape.projection_type == "ternary" else _Round.apply(steps, True)
+        is_ternary = self.shape.projection_type == "ternary"
+        steps = _Ternary.apply(steps) if is_ternary else _Round.apply(steps, True)
         stored = dict(p, matrix=steps * spreads, counters=_Round.apply(p["counters"], False))
+        if is_ternary:  # a shift is stored in units of the weights, which are large
+            with torch.no_grad():
+                units = steps.abs().amax(dim=0).clamp_min(1e-12)
+                constant = p["shift"] - torch.from_numpy(self.means) @ steps
+                change = torch.round(constant / units) * units - constant
+            stored["shift"] = p["shift"] + change
         if "decode" in p:
             stored["decode"] = _Round.apply(p["decode"], False)
         return stored
@@ -195,17 +204,18 @@ def train_interpolated(
     *,
     n_steps: int = 4_000,
     batch_size: int = 256,
-    learning_rate: float = 0.01,
+    learning_rate: float = 0.02,
     noise: float = 0.0,
+    start: str = "principal",
     seed: int = 0,
     progress: bool = False,
 ) -> Student:
     """Rows trained on ``lesson``, as they were when ``held`` liked them best.
 
     ``noise`` is added to the standardised values in every step: where rows are few, it keeps the projection from
-    learning them by heart.
+    learning them by heart. ``start`` is a name in ``STARTS``.
     """
-    student = Student(lesson, shape, seed)
+    student = Student(lesson, shape, seed, start)
     parameters = student.parameters
     values, held_values = (torch.from_numpy(student.standardised(part.values)) for part in (lesson, held))
     optimizer = torch.optim.Adam(list(parameters.values()), fused=True)
