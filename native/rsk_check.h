@@ -1,4 +1,5 @@
-/* rsk_check.h: what the files of the reader share: rsk_file.c, rsk_bounds.c, rsk_digest.c, rsk_text.c. */
+/* rsk_check.h: what the files of the reader share: rsk_file.c, rsk_bounds.c, rsk_digest.c, rsk_extras.c,
+ * rsk_text.c. */
 #ifndef RSK_CHECK_H
 #define RSK_CHECK_H
 
@@ -16,6 +17,14 @@
     do {                                  \
         if (condition) return RSK_##name; \
     } while (0)
+
+enum { RSK_LARGEST_FINITE = 0x7F7FFFFF }; /* bits of a float32 number */
+
+static inline rsk_status rsk_count_check(uint32_t n, uint32_t cap) {
+    RSK_REFUSE_IF(n == 0, SIZE_ZERO);
+    RSK_REFUSE_IF(n > cap, SIZE_CAP);
+    return RSK_OK;
+}
 
 static inline bool rsk_has_matrix(const rsk_model *m) { return m->projection_kind >= RSK_MATRIX_FLOAT32; }
 static inline uint32_t rsk_linear_bits(const rsk_model *m) { return m->linear_type == RSK_LINEAR_INT16 ? 16 : 8; }
@@ -35,6 +44,10 @@ uint32_t rsk_digest_find(const rsk_model *model, const rsk_part *part, const uin
 /* rsk_bounds.c: the int precision keeps within 32 bits. All arrays must have been checked before. */
 rsk_status rsk_bounds_check_model(const rsk_model *model, bool has_numeric);
 rsk_status rsk_bounds_check_part(const rsk_model *model, const rsk_part *part, bool has_numeric);
+
+/* rsk_extras.c: sections SUMS and INTERVALS. All other arrays must have been checked before. */
+rsk_status rsk_sums_check(const rsk_model *model);
+rsk_status rsk_intervals_check(const rsk_model *model);
 
 /* rsk_text.c: a table of n >= 1 strings, with the statuses of the section it lies in; section CATEGORIES; section
  * CLASSES with n >= 1 labels; section METADATA. */

@@ -27,7 +27,7 @@ enum {
     LARGEST_WIDTH_BITS = 15,
     LARGEST_WHOLE = 32767
 };
-enum { LARGEST_FINITE = 0x7F7FFFFF, TWO_TO_40 = 0x53800000 }; /* bits of float32 numbers */
+enum { TWO_TO_40 = 0x53800000 }; /* bits of a float32 number */
 
 /* Types of sections; those of part i lie 8 i above those of part 0. */
 enum { MODEL = 1, COLUMNS, KINDS, CENTERS, SCALES, PROJECTION, SHIFT, MULTIPLIERS, PROJECTION_SCALES };
@@ -205,12 +205,6 @@ static rsk_status take_indices(reader *r, uint32_t type, uint64_t n, uint32_t li
 
 /* ---- section 3, paragraph 1: MODEL ---- */
 
-static rsk_status check_count(uint32_t n, uint32_t cap) {
-    RSK_REFUSE_IF(n == 0, SIZE_ZERO);
-    RSK_REFUSE_IF(n > cap, SIZE_CAP);
-    return RSK_OK;
-}
-
 static void read_model(const uint8_t *f, rsk_model *m) {
     m->precision = f[0];
     m->task = f[2];
@@ -267,15 +261,15 @@ static rsk_status check_model(reader *r, rsk_model *m) {
     RSK_REFUSE_IF(m->precision > RSK_INT, FIELD);
     RSK_REFUSE_IF(f[1] != GENERATOR, GENERATOR);
     RSK_REFUSE_IF(m->task > 2, FIELD);
-    RSK_TRY(check_count(m->n_parts, RSK_MAX_PARTS));
+    RSK_TRY(rsk_count_check(m->n_parts, RSK_MAX_PARTS));
     RSK_REFUSE_IF(m->projection_kind > RSK_MATRIX_TERNARY, FIELD);
     RSK_REFUSE_IF(m->right_shift > LARGEST_SHIFT, SHIFT);
     RSK_REFUSE_IF(m->linear_type > RSK_LINEAR_INT8 || m->stored_as > RSK_STORED_FLOAT8, FIELD);
-    RSK_TRY(check_count(m->n_features, COORDINATES_CAP));
-    RSK_TRY(check_count(m->n_columns, COORDINATES_CAP));
-    RSK_TRY(check_count(m->n_values, COORDINATES_CAP));
-    RSK_TRY(check_count(m->n_components, COORDINATES_CAP));
-    RSK_TRY(check_count(m->n_outputs, COUNT_CAP));
+    RSK_TRY(rsk_count_check(m->n_features, COORDINATES_CAP));
+    RSK_TRY(rsk_count_check(m->n_columns, COORDINATES_CAP));
+    RSK_TRY(rsk_count_check(m->n_values, COORDINATES_CAP));
+    RSK_TRY(rsk_count_check(m->n_components, COORDINATES_CAP));
+    RSK_TRY(rsk_count_check(m->n_outputs, COUNT_CAP));
     RSK_REFUSE_IF(rsk_u16(f + 28) > RSK_KINDS_MIXED, FIELD);
     RSK_REFUSE_IF(m->flags > 15, FLAGS);
     RSK_REFUSE_IF(!are_zero(f + 38, 2) || !are_zero(f + 58, 6), PADDING);
@@ -321,7 +315,7 @@ static rsk_status check_scaler(reader *r, const rsk_model *m, uint32_t type, uin
     RSK_TRY(take(r, type, nbytes[m->stored_as] * (uint64_t)n, bytes));
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t bits = rsk_stored_bits(*bytes, i, m->stored_as, bias);
-        RSK_REFUSE_IF((bits & 0x7FFFFFFFu) > LARGEST_FINITE, SCALER);
+        RSK_REFUSE_IF((bits & 0x7FFFFFFFu) > RSK_LARGEST_FINITE, SCALER);
         RSK_REFUSE_IF(type == SCALES && (bits == 0 || bits >> 31 != 0), SCALER);
     }
     return RSK_OK;
@@ -368,9 +362,9 @@ static rsk_status check_outputs(reader *r, rsk_model *m) {
         RSK_TRY(take_floats(r, LINEAR, n, TWO_TO_40, RSK_NOT_FINITE, &m->linear));
     else if (m->linear_type != RSK_NO_LINEAR)
         RSK_TRY(take_whole(r, LINEAR, n, rsk_linear_bits(m), &m->linear));
-    RSK_TRY(take_floats(r, LINEAR_GAIN, m->n_linear_gains, LARGEST_FINITE, RSK_SCALE, &m->linear_gain));
+    RSK_TRY(take_floats(r, LINEAR_GAIN, m->n_linear_gains, RSK_LARGEST_FINITE, RSK_SCALE, &m->linear_gain));
     RSK_TRY(check_not_zero(m->linear_gain, m->n_linear_gains));
-    return take_floats(r, OFFSET, m->n_outputs, LARGEST_FINITE, RSK_NOT_FINITE, &m->offset);
+    return take_floats(r, OFFSET, m->n_outputs, RSK_LARGEST_FINITE, RSK_NOT_FINITE, &m->offset);
 }
 
 /* ---- paragraph 8: parts ---- */
@@ -429,13 +423,13 @@ static rsk_status check_part_kinds(const uint8_t *f, const rsk_model *m, const r
 }
 
 static rsk_status check_part_sizes(const rsk_part *p) {
-    RSK_TRY(check_count(p->n_rows, COUNT_CAP));
-    RSK_TRY(check_count(p->n_concat, CONCAT_CAP));
-    RSK_TRY(check_count(p->n_buckets, COUNT_CAP));
-    RSK_TRY(check_count(p->n_codes, rsk_is_pool(p) ? COUNT_CAP : UINT32_MAX));
-    RSK_TRY(check_count(p->n_numbers, COUNT_CAP));
-    RSK_TRY(check_count(p->n_groups, p->n_rows));
-    RSK_TRY(check_count(p->n_gains, COUNT_CAP));
+    RSK_TRY(rsk_count_check(p->n_rows, COUNT_CAP));
+    RSK_TRY(rsk_count_check(p->n_concat, CONCAT_CAP));
+    RSK_TRY(rsk_count_check(p->n_buckets, COUNT_CAP));
+    RSK_TRY(rsk_count_check(p->n_codes, rsk_is_pool(p) ? COUNT_CAP : UINT32_MAX));
+    RSK_TRY(rsk_count_check(p->n_numbers, COUNT_CAP));
+    RSK_TRY(rsk_count_check(p->n_groups, p->n_rows));
+    RSK_TRY(rsk_count_check(p->n_gains, COUNT_CAP));
     RSK_REFUSE_IF(p->n_buckets < 2, SIZE_ZERO);
     return RSK_OK;
 }
@@ -512,17 +506,17 @@ static rsk_status check_part_arrays(reader *r, uint32_t base, const rsk_model *m
         if (is_whole)
             RSK_TRY(take_whole(r, base + THRESHOLDS, p->n_codes, 8u * p->threshold_nbytes, &p->thresholds));
         else
-            RSK_TRY(take_floats(r, base + THRESHOLDS, p->n_codes, LARGEST_FINITE, RSK_NOT_FINITE, &p->thresholds));
+            RSK_TRY(take_floats(r, base + THRESHOLDS, p->n_codes, RSK_LARGEST_FINITE, RSK_NOT_FINITE, &p->thresholds));
     }
     if (p->counter_type == RSK_COUNTER_FLOAT32)
-        RSK_TRY(take_floats(r, base + COUNTERS, n_counters, LARGEST_FINITE, RSK_NOT_FINITE, &p->counters));
+        RSK_TRY(take_floats(r, base + COUNTERS, n_counters, RSK_LARGEST_FINITE, RSK_NOT_FINITE, &p->counters));
     else
         RSK_TRY(take_whole(r, base + COUNTERS, n_counters, rsk_counter_bits(p), &p->counters));
     if (p->decode != RSK_NO_DECODE && is_whole)
         RSK_TRY(take_whole(r, base + DECODE, n_decode, 8, &p->decode_matrix));
     else if (p->decode != RSK_NO_DECODE)
-        RSK_TRY(take_floats(r, base + DECODE, n_decode, LARGEST_FINITE, RSK_NOT_FINITE, &p->decode_matrix));
-    RSK_TRY(take_floats(r, base + GAIN, p->n_gains, LARGEST_FINITE, RSK_NOT_FINITE, &p->gain));
+        RSK_TRY(take_floats(r, base + DECODE, n_decode, RSK_LARGEST_FINITE, RSK_NOT_FINITE, &p->decode_matrix));
+    RSK_TRY(take_floats(r, base + GAIN, p->n_gains, RSK_LARGEST_FINITE, RSK_NOT_FINITE, &p->gain));
     return check_not_zero(p->gain, p->n_gains);
 }
 
@@ -558,103 +552,6 @@ static const uint8_t *find_optional(const reader *r, uint32_t type, uint32_t *nb
     return entry == NULL ? NULL : r->file + offset_of(entry);
 }
 
-static rsk_status check_sum_sizes(const uint8_t *sums, uint64_t n) {
-    const int64_t limit = (int64_t)1 << 62;
-    for (uint64_t i = 0; i < n; i++) {
-        const int64_t sum = rsk_i64(sums + 8 * i);
-        RSK_REFUSE_IF(sum >= limit || sum <= -limit, SUMS);
-    }
-    return RSK_OK;
-}
-
-/* True if float32(value) is this number; not so for values that round to infinity. */
-static bool rounds_to(double value, float number) {
-    return value > -0x1.ffffffp127 && value < 0x1.ffffffp127 && (float)value == number;
-}
-
-/* Chance that the universal fold sends two different tuples to one bucket: exact, a multiple of 2^-32. */
-static double collision_rate(const rsk_part *p) {
-    uint64_t squares = 0;
-    uint32_t start = 0;
-    for (uint32_t bucket = 1; p->fold == RSK_UNIVERSAL && bucket <= p->n_buckets; bucket++) {
-        const uint32_t end = (uint32_t)(((uint64_t)bucket * 65536 + p->n_buckets - 1) / p->n_buckets);
-        squares += (uint64_t)(end - start) * (end - start);
-        start = end;
-    }
-    return (double)squares * 0x1p-32;
-}
-
-/* The gains and offsets are those that the sums give. */
-static rsk_status check_affine(const rsk_model *m, const uint8_t *totals) {
-    const rsk_part *p = &m->parts[0];
-    const uint8_t *scales = totals + 8 * (size_t)m->n_outputs, *biases = scales + 8 * (size_t)m->n_outputs;
-    const double step = rsk_f64(m->sums), rate = rsk_u32(m->sums + 8) != 0 ? collision_rate(p) : 0.0;
-    for (size_t c = 0; c < m->n_outputs; c++) {
-        const double gain = rsk_f64(scales + 8 * c) / (1.0 - rate);
-        const double spread_out = gain * rate * ((double)rsk_i64(totals + 8 * c) * step);
-        const double offset = rate == 0.0 ? rsk_f64(biases + 8 * c) : rsk_f64(biases + 8 * c) - spread_out;
-        RSK_REFUSE_IF(!rounds_to(gain, rsk_f32(p->gain + (p->n_gains == 1 ? 0 : 4 * c))), SUMS);
-        RSK_REFUSE_IF(!rounds_to(offset, rsk_f32(m->offset + 4 * c)), SUMS);
-    }
-    return RSK_OK;
-}
-
-static rsk_status check_sums(const rsk_model *m) {
-    const rsk_part *p = &m->parts[0];
-    RSK_REFUSE_IF(m->n_parts != 1 || rsk_is_pool(p) || m->precision != RSK_FLOAT32, SUMS);
-    RSK_REFUSE_IF(p->counter_type != RSK_COUNTER_FLOAT32 || p->decode != RSK_NO_DECODE, SUMS);
-    const uint64_t n = (uint64_t)p->n_rows * p->n_buckets * p->n_numbers, n_outputs = m->n_outputs;
-    RSK_REFUSE_IF(m->sums_nbytes != 16 + 8 * n + 24 * n_outputs, SIZE_MISMATCH);
-    const uint64_t step_bits = rsk_u64(m->sums), exponent = step_bits >> 52;
-    RSK_REFUSE_IF(step_bits << 12 != 0 || exponent < 1023 - 1000 || exponent > 1023 + 1000, SUMS);
-    RSK_REFUSE_IF(rsk_u32(m->sums + 8) > 1, FIELD);
-    RSK_REFUSE_IF(rsk_u32(m->sums + 12) != 0, PADDING);
-    const uint8_t *sums = m->sums + 16, *affine = sums + 8 * (n + n_outputs);
-    RSK_TRY(check_sum_sizes(sums, n + n_outputs));
-    for (uint64_t i = 0; i < n; i++) {
-        const double value = (double)rsk_i64(sums + 8 * i) * rsk_f64(m->sums);
-        const float counter = rsk_f32(p->counters + 4 * i);
-        RSK_REFUSE_IF(!rounds_to(value, counter) || rsk_bits_of((float)value) != rsk_bits_of(counter), SUMS);
-    }
-    for (uint64_t i = 0; i < 2 * n_outputs; i++)
-        RSK_REFUSE_IF((rsk_u64(affine + 8 * i) >> 52 & 0x7FF) == 0x7FF, NOT_FINITE);
-    return check_affine(m, sums + 8 * n);
-}
-
-/* Confidences of a table of intervals, in per cent: docs/spec/format.md, INTERVALS. */
-static const uint8_t interval_levels[] = {50, 55, 60, 65, 70, 75, 80, 85, 90, 92, 94, 95, 96, 97, 98, 99};
-enum { N_INTERVAL_LEVELS = sizeof interval_levels, MAX_INTERVAL_BINS = 256 };
-
-/* (n, width) float32 numbers, each line rising; or not falling, from 0 up. */
-static rsk_status check_lines(const uint8_t *bytes, uint64_t n, uint32_t width, bool may_repeat) {
-    for (uint64_t i = 0; i < n * width; i++)
-        RSK_REFUSE_IF((rsk_u32(bytes + 4 * i) & 0x7FFFFFFF) > LARGEST_FINITE, NOT_FINITE);
-    for (uint64_t i = 0; i < n * width; i++) {
-        const float number = rsk_f32(bytes + 4 * i);
-        if (may_repeat) RSK_REFUSE_IF(number < (i % width == 0 ? 0.0f : rsk_f32(bytes + 4 * (i - 1))), INDEX_ORDER);
-        else RSK_REFUSE_IF(i % width != 0 && number <= rsk_f32(bytes + 4 * (i - 1)), INDEX_ORDER);
-    }
-    return RSK_OK;
-}
-
-static rsk_status check_intervals(const rsk_model *m) {
-    RSK_REFUSE_IF(m->task == 1, SECTION_UNEXPECTED);
-    RSK_REFUSE_IF(m->intervals_nbytes < 8, SIZE_MISMATCH);
-    const uint64_t n_rows = rsk_u32(m->intervals), n = m->n_outputs;
-    const uint32_t n_levels = rsk_u16(m->intervals + 4), n_bins = rsk_u16(m->intervals + 6);
-    RSK_TRY(check_count(n_levels, N_INTERVAL_LEVELS));
-    RSK_TRY(check_count(n_bins, MAX_INTERVAL_BINS));
-    RSK_REFUSE_IF(((n_rows + 1) * interval_levels[n_levels - 1] + 99) / 100 > n_rows, SIZE_MISMATCH);
-    RSK_REFUSE_IF(m->intervals_nbytes != 8 + 4 * n * (2 * n_bins - 1 + n_levels), SIZE_MISMATCH);
-    const uint8_t *borders = m->intervals + 8, *scales = borders + 4 * n * (n_bins - 1), *quantiles = scales + 4 * n * n_bins;
-    RSK_TRY(check_lines(borders, n, n_bins - 1, false));
-    for (uint64_t i = 0; i < n * n_bins; i++) {
-        const uint32_t bits = rsk_u32(scales + 4 * i);
-        RSK_REFUSE_IF(bits == 0 || bits > LARGEST_FINITE, SCALE);
-    }
-    return check_lines(quantiles, n, n_levels, true);
-}
-
 static rsk_status check_optional(const reader *r, rsk_model *m) {
     m->classes = find_optional(r, CLASSES, &m->classes_nbytes);
     m->names = find_optional(r, NAMES, &m->names_nbytes);
@@ -666,11 +563,11 @@ static rsk_status check_optional(const reader *r, rsk_model *m) {
     if (m->classes != NULL) RSK_TRY(rsk_classes_check(m->classes, m->classes_nbytes, m->n_classes));
     if (m->names != NULL)
         RSK_TRY(rsk_table_check(m->names, m->names_nbytes, m->n_features, RSK_NAME_COUNT, RSK_NAME_DUPLICATE));
-    if (m->sums != NULL) RSK_TRY(check_sums(m));
+    if (m->sums != NULL) RSK_TRY(rsk_sums_check(m));
     if (m->metadata != NULL) RSK_TRY(rsk_metadata_check(m->metadata, m->metadata_nbytes));
     if (m->categories != NULL)
         RSK_TRY(rsk_categories_check(m->categories, m->categories_nbytes, m->kinds, m->kinds == NULL ? 0 : m->n_columns));
-    if (m->intervals != NULL) RSK_TRY(check_intervals(m));
+    if (m->intervals != NULL) RSK_TRY(rsk_intervals_check(m));
     return RSK_OK;
 }
 

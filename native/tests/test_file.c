@@ -1,6 +1,6 @@
 /* test_file.c: rsk_open against files assembled by hand, byte by byte as docs/spec/format.md has it.
  *
- * cc -std=c99 -I.. test_file.c ../rsk_file.c ../rsk_text.c ../rsk_bounds.c ../rsk_digest.c ../rsk_hash.c
+ * cc -std=c99 -I.. test_file.c ../rsk_file.c ../rsk_extras.c ../rsk_text.c ../rsk_bounds.c ../rsk_digest.c ../rsk_hash.c
  * Built with -fsanitize=address,undefined it proves that no byte outside the file is read: every file lies in a
  * block of memory of exactly its size.
  */
