@@ -17,7 +17,8 @@ SPEEDS = (0.01, 0.02, 0.04)
 COUNTER_TYPES = ("int4", "int8")
 NOISES = (0.0, 0.1, 0.3, 0.6)
 #: From so many columns on, where so few coordinates fit, such by weights of -1, 0 and +1 are glanced at.
-WIDE, FEW_COMPONENTS, TERNARY_READINGS = 24, 16, ("standard", "common")
+WIDE, FEW_COMPONENTS = 24, 16
+FIRST_READINGS = ("standard", "common")
 FEW_ROWS = 100  # for each column: classifiers are then shown noise from the first
 SHARES = (0.0, 0.3, 0.5, 0.7, 0.9)  # of the teacher
 MIXTURES = {"classification": 0.5, "regression": 0.7}
@@ -85,10 +86,11 @@ def first_recipes(problem: Problem, budget: int, fits: Callable[[Recipe], bool])
     firsts = _spread(fitting, N_FIRST)
     yield from firsts
     yield from (replace(recipe, start="screened") for recipe in firsts[1:-1])
-    if len(fitting) < N_FIRST:  # ranges of columns leave no room
+    readings = FIRST_READINGS[: 2 if has_numbers(problem) else 1]
+    if len(fitting) < N_FIRST and len(readings) > 1:  # ranges of columns leave no room
         yield from _spread(_fitting(replace(smooth, reading="common"), fits), N_FIRST)
     is_tight = not fitting or fitting[-1].n_components < FEW_COMPONENTS
-    for reading in TERNARY_READINGS if problem.n_columns >= WIDE and is_tight else ():
+    for reading in readings if problem.n_columns >= WIDE and is_tight else ():
         ternary = replace(smooth, projection_type="ternary", reading=reading)
         yield from _spread(_fitting(ternary, fits)[-3:], 2)
 
@@ -109,7 +111,7 @@ def neighbours(recipe: Recipe, problem: Problem) -> Iterator[Recipe]:
     """Recipes that differ in one thing, what tells most first."""
     values: dict[str, tuple]
     if recipe.is_greedy:
-        values = {"n_concat": CONCATS, "rate": RATES, "counter_type": COUNTER_TYPES, "mixture": SHARES}
+        values = {"rate": RATES, "n_concat": CONCATS, "mixture": SHARES, "counter_type": COUNTER_TYPES}
     else:
         yield replace(recipe, n_stacked=0, rate=0.3) if recipe.n_stacked else replace(recipe, n_stacked=2, rate=0.1)
         values = {

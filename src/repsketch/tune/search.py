@@ -18,7 +18,7 @@ from .smooth import SmoothTrials
 from .trials import Base, GreedyTrials, Refit, Trial
 
 CLOSE = 0.03  # of what the best recipe explains: others so near to it are starts of the climb, too
-N_STARTS, N_CLIMBED, N_THOROUGH = 3, 10, 2  # recipes to start from, looked at on the way, fitted thoroughly
+N_STARTS, N_CLIMBED, N_THOROUGH = 3, 12, 2  # recipes to start from, looked at on the way, fitted thoroughly
 SMALL_ROWS = 20_000  # of so few rows none is spared in the end: the best recipe is trained again on all
 RACED = 1_024  # bytes at which kinds of greedy rows are compared, where there is more room
 FEWER_FROM = 2_048  # bytes; from there on fewer rows than fit may be best
@@ -44,7 +44,7 @@ class Effort:
 
 ALL = 1 << 40
 GLANCE = Effort(4_000, 20_000, 800, (Refit(10.0),))
-CLIMB = Effort(6_000, 40_000, 1_200, (Refit(3.0), Refit(30.0, True), Refit(1_000.0, True)))
+CLIMB = Effort(10_000, 40_000, 1_200, (Refit(3.0), Refit(30.0, True), Refit(1_000.0, True)))
 THOROUGH = Effort(
     ALL, ALL, 4_000, (Refit(1.0), Refit(3.0), Refit(30.0), Refit(30.0, True), Refit(300.0, True), Refit(3_000.0, True))
 )
@@ -87,13 +87,17 @@ class Bench:
             return None
         alone = replace(recipe, n_stacked=0, rate=0.0)
         if alone not in self._trained:
-            self._trained[alone] = smooth.trained(shape)
+            try:
+                self._trained[alone] = smooth.trained(shape)
+            except InputError:  # coordinates that spread so far as whole numbers do not
+                return None
         form = self._trained[alone]
         if not recipe.n_stacked:
             return smooth.trial(form, shape)
         base = Base.of(form, self.problem)
         family = threshold_family(self.problem, smooth.inputs, is_fixed=True)
-        return self._grow(recipe, family, recipe.n_stacked, base)
+        trial = self._grow(recipe, family, recipe.n_stacked, base)
+        return None if trial is None else replace(trial, n_steps=self.effort.n_steps)
 
     def _grow(self, recipe: Recipe, family: Family, n_concat: int, base: Base | None = None) -> Trial | None:
         greedy = GreedyTrials(
@@ -139,11 +143,12 @@ def search(
                 "sketch is so small. Raise the budget, or drop columns."
             )
         bench = Bench(problem, budget, seed, CLIMB)
-        starts = _close(found, problem)[:N_STARTS]
-        found = climb(starts, problem, lambda recipe: fit(bench, recipe, 0.6)) or found
+        starts = _varied(_close(found, problem), N_STARTS)
+        climbed = climb(starts, problem, lambda recipe: fit(bench, recipe, 0.6))
         bench = Bench(problem, budget, seed, thorough)
-        best = [recipe for recipe, _ in found[:N_THOROUGH]]
-        found = _sorted((recipe, fit(bench, recipe, 0.9)) for recipe in best) or found
+        best = _varied(_close(climbed or found, problem), N_THOROUGH)
+        fitted = [(recipe, fit(bench, recipe, 0.9)) for recipe in best]
+        found = _sorted([*fitted, *climbed, *found])  # a short training may be the better one
     recipe, chosen = found[0]
     if len(problem.X) <= SMALL_ROWS and time.monotonic() - started < 0.9 * (time_limit or float("inf")):
         chosen = _trained_on_all(problem, budget, seed, recipe, chosen)
@@ -171,10 +176,17 @@ def _close(found: list[tuple[Recipe, Trial]], problem: Problem) -> list[Recipe]:
     return [recipe for recipe, trial in found if trial.loss <= least + CLOSE * abs(constant - least)]
 
 
+def _varied(recipes: list[Recipe], n: int) -> list[Recipe]:
+    """So many of them: the first of each family, then the others, in their order."""
+    firsts = list({recipe.family: recipe for recipe in reversed(recipes)}.values())
+    order = [recipe for recipe in recipes if recipe in firsts] + [recipe for recipe in recipes if recipe not in firsts]
+    return order[:n]
+
+
 def climb(starts: list[Recipe], problem: Problem, fit: Callable[[Recipe], Trial | None]) -> list[tuple[Recipe, Trial]]:
     """What was found on the way from ``starts`` to a neighbour of the best, of the best then, and so on; sorted."""
     seen: dict[Recipe, Trial | None] = {recipe: fit(recipe) for recipe in starts}
-    while len(seen) < N_CLIMBED:
+    while sum(trial is not None for trial in seen.values()) < N_CLIMBED:
         near = chain.from_iterable(neighbours(recipe, problem) for recipe, _ in _sorted(seen.items()))
         unseen = next((recipe for recipe in near if recipe not in seen), None)
         if unseen is None:
@@ -184,7 +196,9 @@ def climb(starts: list[Recipe], problem: Problem, fit: Callable[[Recipe], Trial 
 
 
 def _trained_on_all(problem: Problem, budget: int, seed: int, recipe: Recipe, chosen: Trial) -> Trial:
-    """The chosen sketch, trained on all rows; its loss stays that of rows it had not seen."""
-    effort = replace(THOROUGH, refits=(chosen.refit,) if chosen.refit else (), shares=(chosen.share,))
+    """The chosen sketch, trained on all rows as long as it was; its loss stays that of rows it had not seen."""
+    effort = replace(
+        THOROUGH, n_steps=chosen.n_steps, refits=(chosen.refit,) if chosen.refit else (), shares=(chosen.share,)
+    )
     again = Bench(problem.whole(), budget, seed, effort).fit(recipe)
     return chosen if again is None else replace(chosen, retrained=again.form)

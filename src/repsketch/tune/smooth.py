@@ -34,8 +34,7 @@ class SmoothTrials:
 
     def nbytes(self, shape: Shape) -> int:
         """Bytes of a sketch of this shape."""
-        lesson = self.problem.lesson(self.inputs, self.problem.kept[:64], self.recipe.mixture)
-        return self._form(Student(lesson, shape, self.seed)).nbytes
+        return self._form(Student.blank(shape, self.inputs.n_values, self.problem.n_outputs)).nbytes
 
     def shape(self, budget: int) -> Shape | None:
         """The most rows that fit the budget and are of use; None if no shape does."""
@@ -68,4 +67,5 @@ class SmoothTrials:
         problem = self.problem
         name = f"interpolated p={shape.n_components} L={shape.n_rows} R={shape.n_levels}"
         name = f"{name} {shape.projection_type} {self.recipe.reading}"
-        return Trial(name, problem.held_objective.loss(answers_of(form, problem, problem.held)), form)
+        loss = problem.held_objective.loss(answers_of(form, problem, problem.held))
+        return Trial(name, loss, form, n_steps=self.n_steps)

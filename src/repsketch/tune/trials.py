@@ -34,6 +34,7 @@ class Trial:
     loss : of the rows held out
     judged : the form that has this loss
     refit, share : how it was refitted, if it was, and the share it has of the rows that would have fitted
+    n_steps : of gradient descent, if there are interpolated rows
     retrained : the form trained again on all rows, if it was
     """
 
@@ -42,6 +43,7 @@ class Trial:
     judged: Form
     refit: Refit | None = None
     share: float = 1.0
+    n_steps: int = 0
     retrained: Form | None = None
 
     @property

@@ -117,33 +117,50 @@ class _Ternary(torch.autograd.Function):
 class Student:
     """Interpolated rows under training."""
 
-    def __init__(self, lesson: Lesson, shape: Shape, seed: int, start: str = "principal") -> None:
-        generator = torch.Generator().manual_seed(seed)
-        n_outputs = lesson.labels.shape[1]
-        self.shape = shape
+    def __init__(
+        self, shape: Shape, seed: int, means: np.ndarray, spreads: np.ndarray, parameters: dict[str, Tensor]
+    ) -> None:
+        self.shape, self.means, self.spreads, self.parameters = shape, means, spreads, parameters
         self.pool = pool_of(shape, seed, None)
         self.directions = torch.from_numpy(
             self.pool.directions.T.astype(np.float32) * 2.0 ** -self.pool.shifts.astype(np.float32)
         )
-        wanted = lesson.labels if lesson.answers is None else lesson.answers
-        rng = np.random.default_rng([seed, 6])
-        project, some = STARTS[start]
-        self.means, self.spreads = _moments(lesson.values)
-        matrix = project(
-            self.standardised(lesson.values[:some]), wanted[:some] - wanted[:some].mean(axis=0), shape.n_components, rng
-        )
-        width = 1 if shape.factored else n_outputs
-        first = {
-            "matrix": torch.from_numpy(matrix),
-            "shift": torch.zeros(shape.n_components),
-            "counters": 0.01 * torch.randn(shape.n_rows, shape.n_levels, width, generator=generator),
-            "linear": torch.zeros(shape.n_components, n_outputs),
-            "offset": torch.zeros(n_outputs),
+
+    @classmethod
+    def blank(cls, shape: Shape, n_values: int, n_outputs: int, seed: int = 0) -> "Student":
+        """One that answers 0."""
+        sizes: dict[str, tuple[int, ...]] = {
+            "matrix": (n_values, shape.n_components),
+            "shift": (shape.n_components,),
+            "counters": (shape.n_rows, shape.n_levels, 1 if shape.factored else n_outputs),
+            "linear": (shape.n_components, n_outputs),
+            "offset": (n_outputs,),
         }
         if shape.factored:
-            first["counters"] *= 20.0
-            first["decode"] = 0.2 * torch.randn(shape.n_rows, n_outputs, generator=generator)
-        self.parameters = {name: value.requires_grad_() for name, value in first.items()}
+            sizes["decode"] = (shape.n_rows, n_outputs)
+        parameters = {name: torch.zeros(size) for name, size in sizes.items()}
+        return cls(shape, seed, np.zeros(n_values, np.float32), np.ones(n_values, np.float32), parameters)
+
+    @classmethod
+    def begin(cls, lesson: Lesson, shape: Shape, seed: int, start: str = "principal") -> "Student":
+        """One that has learned nothing yet."""
+        student = cls.blank(shape, lesson.values.shape[1], lesson.labels.shape[1], seed)
+        student.means, student.spreads = _moments(lesson.values)
+        project, some = STARTS[start]
+        wanted = lesson.labels[:some] if lesson.answers is None else lesson.answers[:some]
+        matrix = project(
+            student.standardised(lesson.values[:some]), wanted - wanted.mean(axis=0), shape.n_components,
+            np.random.default_rng([seed, 6]),
+        )  # fmt: skip
+        generator = torch.Generator().manual_seed(seed)
+        parameters = student.parameters
+        parameters["matrix"] = torch.from_numpy(matrix)
+        parameters["counters"].normal_(0.0, 0.2 if shape.factored else 0.01, generator=generator)
+        if shape.factored:
+            parameters["decode"].normal_(0.0, 0.2, generator=generator)
+        for value in parameters.values():
+            value.requires_grad_()
+        return student
 
     def standardised(self, values: np.ndarray) -> np.ndarray:
         """Whole values (n, D) less their means, in units of their spread, float32."""
@@ -215,7 +232,7 @@ def train_interpolated(
     ``noise`` is added to the standardised values in every step: where rows are few, it keeps the projection from
     learning them by heart. ``start`` is a name in ``STARTS``.
     """
-    student = Student(lesson, shape, seed, start)
+    student = Student.begin(lesson, shape, seed, start)
     parameters = student.parameters
     values, held_values = (torch.from_numpy(student.standardised(part.values)) for part in (lesson, held))
     optimizer = torch.optim.Adam(list(parameters.values()), fused=True)
