@@ -9,11 +9,12 @@ import pytest
 def brief_search(monkeypatch):
     """A search of few and short fits, without company, for tests that ask for anything but accuracy."""
     from repsketch.baselines.budgeted import company
-    from repsketch.tune import search
+    from repsketch.tune import recipes, search
 
     for name in ("GLANCE", "CLIMB", "THOROUGH"):
         effort = getattr(search, name)
         monkeypatch.setattr(search, name, replace(effort, n_steps=30, refits=effort.refits[:2]))
+    monkeypatch.setattr(recipes, "N_FIRST", 2)
     monkeypatch.setattr(search, "N_CLIMBED", 4)
     monkeypatch.setattr(search, "N_THOROUGH", 1)
     monkeypatch.setattr(company, "fit_company", lambda *_, **__: [])

@@ -1,5 +1,7 @@
 """compress: within the budget, the same bytes again, raw tables, odd shapes, and one clear error for each bad input."""
 
+from typing import ClassVar
+
 import numpy as np
 import pandas
 import pytest
@@ -7,9 +9,15 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import LogisticRegression
 
 import repsketch as rs
+from repsketch.baselines.budgeted import company
+from repsketch.company import Company
 from repsketch.errors import InputError, RepSketchError
 from repsketch.io import from_bytes, to_bytes
+from repsketch.sketch import CompiledSketch
+from repsketch.sketch.intervals import calibrated
+from repsketch.tune import search as searching
 from repsketch.tune.budget import parse_budget
+from repsketch.tune.folds import N_FOLDS
 
 QUICK = {"random_state": 0, "progress": False}
 
@@ -60,6 +68,68 @@ def test_a_teacher_with_and_without_labels():
         sketch = rs.compress(teacher, X, labels, budget="512B", **QUICK)
         assert (sketch.predict(X) == teacher.predict(X)).mean() > 0.93
         assert sketch.nbytes <= 512
+
+
+class Counting(LogisticRegression):
+    """Remembers how many rows each copy was trained on."""
+
+    sizes: ClassVar[list[int]] = []
+
+    def fit(self, X, y):
+        self.sizes.append(len(X))
+        return super().fit(X, y)
+
+
+@pytest.fixture
+def searched(monkeypatch):
+    """What the search was asked and what it found."""
+    seen = {}
+    real = searching.search
+
+    def search(problem, *args, **kwargs):
+        seen["problem"], seen["trials"] = problem, real(problem, *args, **kwargs)
+        return seen["trials"]
+
+    monkeypatch.setattr(searching, "search", search)
+    return seen
+
+
+def test_a_teacher_answers_for_rows_that_its_copies_have_not_seen(searched):
+    """As many copies as folds, none of them trained on the rows held out; their answers are learned, not its own."""
+    X, y = load_iris(return_X_y=True)
+    Counting.sizes.clear()
+    model = Counting(C=1e4).fit(X, y)
+    rs.compress(model, X, y, budget="300B", **QUICK)
+    problem = searched["problem"]
+    assert len(Counting.sizes) == 1 + N_FOLDS
+    assert sum(Counting.sizes[1:]) == (N_FOLDS - 1) * len(problem.kept)
+    assert np.abs(problem.answers - model.predict_proba(X)).max() > 0.01
+
+
+def test_intervals_and_company_are_of_the_form_that_was_judged(searched, monkeypatch):
+    """The deployed one was trained on the rows held out, too, and would look better there than it is."""
+    X, y = load_diabetes(return_X_y=True)
+    monkeypatch.setattr(company, "fit_company", lambda *_, **__: [])
+    sketch = rs.compress(None, X, y, budget="300B", **QUICK)
+    problem, (trial, *_) = searched["problem"], searched["trials"]
+    held = problem.held
+    judged, deployed = (CompiledSketch(form) for form in (trial.judged, trial.retrained))
+    assert np.abs(judged.predict(X[held]) - deployed.predict(X[held])).max() > 0.1
+    assert sketch.summary.rows[0]["score"] == pytest.approx(np.abs(judged.predict(X[held]) - y[held]).mean())
+    expected = calibrated(trial.judged, X[held].astype(np.float32), y[held, None]).intervals
+    np.testing.assert_array_equal(sketch.form.intervals.quantiles, expected.quantiles)
+
+
+@pytest.mark.parametrize("progress", [True, False])
+def test_who_does_better_is_said_on_the_standard_error(monkeypatch, capsys, progress):
+    row = {"name": "sketch", "nbytes": 5, "score": 2.0, "loss": 1.0}
+    monkeypatch.setattr(Company, "of", lambda *_: Company("accuracy", (row,), "Boosted trees did better."))
+    X, y = load_iris(return_X_y=True)
+    sketch = rs.compress(None, X, y, budget="300B", random_state=0, progress=progress)
+    assert sketch.summary.verdict == "Boosted trees did better."
+    out, err = capsys.readouterr()
+    assert ("Boosted trees did better." in err) == progress
+    assert out == ""
 
 
 def test_regression():

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from ..sketch.inputs import NUMERIC
 from ..sketch.train.columns import READINGS
@@ -97,7 +98,7 @@ def first_recipes(problem: Problem, budget: int, fits: Callable[[Recipe], bool])
 
 def _fitting(recipe: Recipe, fits: Callable[[Recipe], bool]) -> list[Recipe]:
     """The recipe with all numbers of coordinates that fit, rising."""
-    return list(filter(fits, (replace(recipe, n_components=n) for n in COMPONENTS)))
+    return list(takewhile(fits, (replace(recipe, n_components=n) for n in COMPONENTS)))
 
 
 def _spread(recipes: list[Recipe], n: int) -> list[Recipe]:
