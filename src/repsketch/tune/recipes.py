@@ -9,13 +9,14 @@ from ..sketch.train.columns import READINGS
 from ..sketch.train.interpolated import STARTS
 from .problem import Problem
 
-COMPONENTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
+COMPONENTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128)
 N_FIRST = 4  # numbers of coordinates that are glanced at
 CONCATS = (1, 2, 3, 4, 5, 6)
 RATES = (0.05, 0.1, 0.3, 0.6)
 LEVELS = (4, 8, 16)
 SPEEDS = (0.01, 0.02, 0.04)
 COUNTER_TYPES = ("int4", "int8")
+STACKED = (0, 2)
 NOISES = (0.0, 0.1, 0.3, 0.6)
 #: From so many columns on, where so few coordinates fit, such by weights of -1, 0 and +1 are glanced at.
 WIDE, FEW_COMPONENTS = 24, 16
@@ -37,7 +38,7 @@ class Recipe:
         rate; or "interpolated": rows of R levels over p coordinates, trained end to end
     mixture : share of the teacher in what is learned
     reading : how columns are read before a projection
-    n_stacked : K of rows that are grown on what interpolated rows leave; 0 for none
+    n_stacked : K of rows that are grown on what interpolated rows leave, with the rate; 0 for none
     noise : added to what interpolated rows are shown, in standard deviations
     projection_type : "int8", or "ternary", which takes a quarter of the bytes
     start, speed : where interpolated rows start from, and their largest steps
@@ -82,7 +83,7 @@ def first_recipes(problem: Problem, budget: int, fits: Callable[[Recipe], bool])
     for family in ("thresholds", *(("fine thresholds",) if has_numbers(problem) else ()), "bits"):
         yield Recipe(family, mixture, counter_type=counter_type, rate=0.1 if budget > LARGE else 0.3)
     is_few = problem.task == "classification" and len(problem.kept) < FEW_ROWS * problem.n_columns
-    smooth = Recipe("interpolated", mixture, noise=0.3 if is_few else 0.0)
+    smooth = Recipe("interpolated", mixture, rate=0.1, noise=0.3 if is_few else 0.0)
     fitting = _fitting(smooth, fits)
     firsts = _spread(fitting, N_FIRST)
     yield from firsts
@@ -114,10 +115,9 @@ def neighbours(recipe: Recipe, problem: Problem) -> Iterator[Recipe]:
     if recipe.is_greedy:
         values = {"rate": RATES, "n_concat": CONCATS, "mixture": SHARES, "counter_type": COUNTER_TYPES}
     else:
-        yield replace(recipe, n_stacked=0, rate=0.3) if recipe.n_stacked else replace(recipe, n_stacked=2, rate=0.1)
         values = {
-            "start": tuple(STARTS), "n_components": COMPONENTS, "mixture": SHARES, "speed": SPEEDS, "noise": NOISES,
-            "reading": READINGS, "n_levels": LEVELS,
+            "start": tuple(STARTS), "n_components": COMPONENTS, "noise": NOISES, "n_stacked": STACKED,
+            "mixture": SHARES, "speed": SPEEDS, "reading": READINGS, "n_levels": LEVELS,
         }  # fmt: skip
     if problem.answers is None:
         del values["mixture"]

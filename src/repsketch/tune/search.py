@@ -19,6 +19,7 @@ from .trials import Base, GreedyTrials, Refit, Trial
 
 CLOSE = 0.03  # of what the best recipe explains: others so near to it are starts of the climb, too
 N_STARTS, N_CLIMBED, N_THOROUGH = 3, 12, 2  # recipes to start from, looked at on the way, fitted thoroughly
+NOISE = 0.5  # standard errors of the mean difference on the rows held out; so little is no reason for more bytes
 SMALL_ROWS = 20_000  # of so few rows none is spared in the end: the best recipe is trained again on all
 RACED = 1_024  # bytes at which kinds of greedy rows are compared, where there is more room
 FEWER_FROM = 2_048  # bytes; from there on fewer rows than fit may be best
@@ -149,10 +150,25 @@ def search(
         best = _varied(_close(climbed or found, problem), N_THOROUGH)
         fitted = [(recipe, fit(bench, recipe, 0.9)) for recipe in best]
         found = _sorted([*fitted, *climbed, *found])  # a short training may be the better one
-    recipe, chosen = found[0]
+    recipe, chosen = smallest_of_the_best(found)
+    others = [trial for _, trial in found if trial is not chosen]
     if len(problem.X) <= SMALL_ROWS and time.monotonic() - started < 0.9 * (time_limit or float("inf")):
         chosen = _trained_on_all(problem, budget, seed, recipe, chosen)
-    return [chosen, *(trial for _, trial in found[1:])]
+    return [chosen, *others]
+
+
+def smallest_of_the_best(found: list[tuple[Recipe, Trial]]) -> tuple[Recipe, Trial]:
+    """Of sorted trials the one of fewest bytes that the best one does not lead by more than half a standard error.
+
+    Of many sketches judged on the same few rows the best owes its place to luck, too, and a large one more so.
+    """
+    best = found[0][1].losses
+
+    def is_as_good(trial: Trial) -> bool:
+        behind = trial.losses - best
+        return bool(behind.mean() <= NOISE * behind.std() / np.sqrt(len(behind)))
+
+    return min((pair for pair in found if is_as_good(pair[1])), key=lambda pair: pair[1].judged.nbytes)
 
 
 def _sorted(pairs: Iterable[tuple[Recipe, Trial | None]]) -> list[tuple[Recipe, Trial]]:

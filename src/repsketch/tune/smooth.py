@@ -11,6 +11,7 @@ from .recipes import Recipe
 from .trials import Trial, answers_of
 
 MOST_ROWS_A_COMPONENT = 4
+MOST_COMPONENTS_A_VALUE = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class SmoothTrials:
     def shape(self, budget: int) -> Shape | None:
         """The most rows that fit the budget and are of use; None if no shape does."""
         p = self.recipe.n_components
-        if p >= 2 * self.inputs.n_values and p > 1:
+        if p > MOST_COMPONENTS_A_VALUE * self.inputs.n_values:
             return None
         some = Shape(p, p, self.recipe.n_levels, self.is_factored, self.recipe.projection_type)
         fixed, one = (self.nbytes(replace(some, n_rows=n)) for n in (p, p + 1))
@@ -67,5 +68,5 @@ class SmoothTrials:
         problem = self.problem
         name = f"interpolated p={shape.n_components} L={shape.n_rows} R={shape.n_levels}"
         name = f"{name} {shape.projection_type} {self.recipe.reading}"
-        loss = problem.held_objective.loss(answers_of(form, problem, problem.held))
-        return Trial(name, loss, form, n_steps=self.n_steps)
+        losses = problem.held_objective.losses(answers_of(form, problem, problem.held))
+        return Trial(name, losses, form, n_steps=self.n_steps)

@@ -31,20 +31,25 @@ class Trial:
     Attributes
     ----------
     name : what it is called
-    loss : of the rows held out
-    judged : the form that has this loss
+    losses : (m,) of the rows held out
+    judged : the form that has these losses
     refit, share : how it was refitted, if it was, and the share it has of the rows that would have fitted
     n_steps : of gradient descent, if there are interpolated rows
     retrained : the form trained again on all rows, if it was
     """
 
     name: str
-    loss: float
+    losses: np.ndarray
     judged: Form
     refit: Refit | None = None
     share: float = 1.0
     n_steps: int = 0
     retrained: Form | None = None
+
+    @property
+    def loss(self) -> float:
+        """The mean of the losses."""
+        return float(self.losses.mean())
 
     @property
     def form(self) -> Form:
@@ -159,8 +164,8 @@ class GreedyTrials:
         grid = grid_for(fitted.values, largest, 0.99 if largest < 100 else 1.0)
         fitted = fit(fitted, grid=grid)
         held = replace(fitted, buckets=self._held_buckets[:n_rows])
-        loss = problem.held_objective.loss(outputs_of(held, None if base is None else base.held))
+        losses = problem.held_objective.losses(outputs_of(held, None if base is None else base.held))
         name = f"{self.family.name} K={self.n_concat} L={n_rows} {self.counter_type} rate={self.rate:g} {refit}"
         name = name if base is None else f"interpolated + {name}"
         form = self._form(rows.codes, grid.whole(fitted.values), grid.step, fitted.offset)
-        return Trial(name, loss, form, refit, share)
+        return Trial(name, losses, form, refit, share)

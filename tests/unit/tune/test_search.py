@@ -1,6 +1,7 @@
 """The search: every kind of recipe gives what its trial says, neighbours differ in one thing, and a climb climbs."""
 
 from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -98,6 +99,21 @@ def test_first_recipes_are_of_every_kind():
     assert {recipe.projection_type for recipe in first_recipes(wide, 1024, fits)} == {"int8", "ternary"}
 
 
+def test_the_smallest_of_those_that_are_as_good():
+    """Three are within half a standard error of the best; one that is as small as any is too far behind."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=400)
+    noise = (noise - noise.mean()) / noise.std() / 20  # half a standard error of the mean is 0.00125
+
+    def trial(nbytes: int, behind: float) -> tuple[Recipe, Trial]:
+        losses = np.full(400, 0.3) if not behind else 0.3 + behind + noise
+        return Recipe("bits", nbytes / 1e4), Trial(str(nbytes), losses, SimpleNamespace(nbytes=nbytes))
+
+    found = [trial(900, 0.0), trial(700, 0.0005), trial(500, 0.0012), trial(100, 0.0013)]
+    assert searching.smallest_of_the_best(found)[1].name == "500"
+    assert searching.smallest_of_the_best(found[:1])[1].name == "900"
+
+
 def test_a_climb_climbs(monkeypatch):
     """A loss with one lowest point, K = 5 and rate 0.6, three steps away."""
     monkeypatch.setattr(searching, "N_CLIMBED", 16)
@@ -106,7 +122,7 @@ def test_a_climb_climbs(monkeypatch):
     def fit(recipe):
         asked.append(recipe)
         distance = abs(CONCATS.index(recipe.n_concat) - 4) + abs(RATES.index(recipe.rate) - 3)
-        return Trial(str(recipe), distance + 0.1 * (recipe.counter_type == "int8"), None)
+        return Trial(str(recipe), np.full(3, distance + 0.1 * (recipe.counter_type == "int8")), None)
 
     found = climb([Recipe("bits", 0.5)], replace(problem(), answers=None), fit)
     assert (found[0][0].n_concat, found[0][0].rate) == (5, 0.6)

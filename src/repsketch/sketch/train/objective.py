@@ -36,8 +36,12 @@ class Objective(ABC):
         """Slope and curvature (n, C) of every row's loss at ``outputs`` (n, C)."""
 
     @abstractmethod
+    def losses(self, outputs: np.ndarray) -> np.ndarray:
+        """(n,) loss of each row's outputs (n, C)."""
+
     def loss(self, outputs: np.ndarray) -> float:
         """Mean loss of outputs (n, C)."""
+        return float(self.losses(outputs).mean())
 
     def start(self, n_steps: int = 8) -> np.ndarray:
         """The best constant outputs (C,), by Newton steps from 0."""
@@ -60,9 +64,9 @@ class Logistic(Objective):
         chance = 0.5 + 0.5 * np.tanh(0.5 * outputs)  # the logistic function, for outputs of any size
         return chance - self.targets, np.maximum(chance * (1.0 - chance), SMALLEST_CURVATURE)
 
-    def loss(self, outputs: np.ndarray) -> float:
-        """Mean cross-entropy."""
-        return float((np.logaddexp(0.0, outputs) - self.targets * outputs).mean())
+    def losses(self, outputs: np.ndarray) -> np.ndarray:
+        """Cross-entropies, the mean of several outputs."""
+        return (np.logaddexp(0.0, outputs) - self.targets * outputs).mean(axis=1)
 
 
 class Softmax(Objective):
@@ -77,11 +81,11 @@ class Softmax(Objective):
         chances = powers / powers.sum(axis=1, keepdims=True)
         return chances - self.targets, np.maximum(2.0 * chances * (1.0 - chances), SMALLEST_CURVATURE)
 
-    def loss(self, outputs: np.ndarray) -> float:
-        """Mean cross-entropy."""
+    def losses(self, outputs: np.ndarray) -> np.ndarray:
+        """Cross-entropies."""
         largest = outputs.max(axis=1)
         total = largest + np.log(np.exp(outputs - largest[:, None]).sum(axis=1))
-        return float((total - (self.targets * outputs).sum(axis=1)).mean())
+        return total - (self.targets * outputs).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +104,9 @@ class Absolute(Objective):
         curvature = 1.0 / np.sqrt(residual * residual + self.delta * self.delta)
         return residual * curvature, curvature
 
-    def loss(self, outputs: np.ndarray) -> float:
-        """Mean absolute error."""
-        return float(np.abs(outputs - self.targets).mean())
+    def losses(self, outputs: np.ndarray) -> np.ndarray:
+        """Absolute errors, the mean of several outputs."""
+        return np.abs(outputs - self.targets).mean(axis=1)
 
     def start(self, n_steps: int = 8) -> np.ndarray:
         """The median."""
