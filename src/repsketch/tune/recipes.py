@@ -17,6 +17,7 @@ LEVELS = (4, 8, 16)
 SPEEDS = (0.01, 0.02, 0.04)
 COUNTER_TYPES = ("int4", "int8")
 STACKED = (0, 2)
+REUSES = (0.0, 0.3, 1.0)
 NOISES = (0.0, 0.1, 0.3, 0.6)
 #: From so many columns on, where so few coordinates fit, such by weights of -1, 0 and +1 are glanced at.
 WIDE, FEW_COMPONENTS = 24, 16
@@ -37,6 +38,7 @@ class Recipe:
     family : "thresholds" of one byte, "fine thresholds" of two, or "bits": rows of K codes chosen greedily, with a
         rate; or "interpolated": rows of R levels over p coordinates, trained end to end
     mixture : share of the teacher in what is learned
+    reuse : how much more codes count that an earlier row has
     reading : how columns are read before a projection
     n_stacked : K of rows that are grown on what interpolated rows leave, with the rate; 0 for none
     noise : added to what interpolated rows are shown, in standard deviations
@@ -49,6 +51,7 @@ class Recipe:
     n_concat: int = 3
     rate: float = 0.3
     counter_type: str = "int4"
+    reuse: float = 0.3
     n_components: int = 4
     n_levels: int = 8
     reading: str = "standard"
@@ -65,7 +68,8 @@ class Recipe:
 
     def __str__(self) -> str:
         if self.is_greedy:
-            return f"{self.family} K={self.n_concat} rate={self.rate:g} {self.counter_type} mixture={self.mixture:g}"
+            shown = f"rate={self.rate:g} reuse={self.reuse:g} {self.counter_type} mixture={self.mixture:g}"
+            return f"{self.family} K={self.n_concat} {shown}"
         stacked = f" + thresholds K={self.n_stacked}" if self.n_stacked else ""
         shown = f"{self.reading} {self.start} speed={self.speed:g} noise={self.noise:g} mixture={self.mixture:g}"
         return f"interpolated p={self.n_components} R={self.n_levels} {self.projection_type} {shown}{stacked}"
@@ -81,7 +85,8 @@ def first_recipes(problem: Problem, budget: int, fits: Callable[[Recipe], bool])
     mixture = MIXTURES[problem.task]
     counter_type = "int4" if problem.task == "classification" else "int8"
     for family in ("thresholds", *(("fine thresholds",) if has_numbers(problem) else ()), "bits"):
-        yield Recipe(family, mixture, counter_type=counter_type, rate=0.1 if budget > LARGE else 0.3)
+        reuse = 0.0 if family == "bits" else Recipe.reuse
+        yield Recipe(family, mixture, counter_type=counter_type, rate=0.1 if budget > LARGE else 0.3, reuse=reuse)
     is_few = problem.task == "classification" and len(problem.kept) < FEW_ROWS * problem.n_columns
     smooth = Recipe("interpolated", mixture, rate=0.1, noise=0.3 if is_few else 0.0)
     fitting = _fitting(smooth, fits)
@@ -113,7 +118,9 @@ def neighbours(recipe: Recipe, problem: Problem) -> Iterator[Recipe]:
     """Recipes that differ in one thing, what tells most first."""
     values: dict[str, tuple]
     if recipe.is_greedy:
-        values = {"rate": RATES, "n_concat": CONCATS, "mixture": SHARES, "counter_type": COUNTER_TYPES}
+        values = {"reuse": REUSES, "rate": RATES, "n_concat": CONCATS, "mixture": SHARES, "counter_type": COUNTER_TYPES}
+        if recipe.family == "bits":  # its codes come from the seed: a new one takes no byte
+            del values["reuse"]
     else:
         values = {
             "start": tuple(STARTS), "n_components": COMPONENTS, "noise": NOISES, "n_stacked": STACKED,

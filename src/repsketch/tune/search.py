@@ -21,6 +21,7 @@ CLOSE = 0.03  # of what the best recipe explains: others so near to it are start
 N_STARTS, N_CLIMBED, N_THOROUGH = 3, 12, 2  # recipes to start from, looked at on the way, fitted thoroughly
 NOISE = 0.5  # standard errors of the mean difference on the rows held out; so little is no reason for more bytes
 SMALL_ROWS = 20_000  # of so few rows none is spared in the end: the best recipe is trained again on all
+MOST_WORK = 40_000 << 10  # rows of data times bytes of budget in a climb: rows of a sketch take time by both
 RACED = 1_024  # bytes at which kinds of greedy rows are compared, where there is more room
 FEWER_FROM = 2_048  # bytes; from there on fewer rows than fit may be best
 
@@ -102,8 +103,8 @@ class Bench:
 
     def _grow(self, recipe: Recipe, family: Family, n_concat: int, base: Base | None = None) -> Trial | None:
         greedy = GreedyTrials(
-            self.problem, family, n_concat, recipe.rate, recipe.mixture, recipe.counter_type, self.budget, self.seed,
-            base=base,
+            self.problem, family, n_concat, recipe.rate, recipe.mixture, recipe.counter_type, self.budget, recipe.reuse,
+            self.seed, base=base,
         )  # fmt: skip
         return greedy.best(self.effort.refits, self.effort.shares)
 
@@ -143,7 +144,7 @@ def search(
                 f"a budget of {budget} bytes for {problem.X.shape[1]} columns and {problem.n_outputs} outputs: no "
                 "sketch is so small. Raise the budget, or drop columns."
             )
-        bench = Bench(problem, budget, seed, CLIMB)
+        bench = Bench(problem, budget, seed, replace(CLIMB, n_rows=max(CLIMB.n_rows, MOST_WORK // budget)))
         starts = _varied(_close(found, problem), N_STARTS)
         climbed = climb(starts, problem, lambda recipe: fit(bench, recipe, 0.6))
         bench = Bench(problem, budget, seed, thorough)

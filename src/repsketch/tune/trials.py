@@ -87,6 +87,7 @@ class GreedyTrials:
     mixture: float
     counter_type: str
     budget: int
+    reuse: float = 0.0
     seed: int = 0
     most_rows: int = 8_000
     base: Base | None = None
@@ -119,7 +120,7 @@ class GreedyTrials:
             return len(codes) % 8 == 0 and self.nbytes(np.array(codes)) > self.budget
 
         rows = grow_rows(
-            self.family.kept, self.objective, self.most_rows, self.n_concat, rate=self.rate,
+            self.family.kept, self.objective, self.most_rows, self.n_concat, rate=self.rate, reuse=self.reuse,
             outputs=None if self.base is None else self.base.kept, n_searched=self.family.n_searched, is_done=is_done,
             seed=self.seed,
         )  # fmt: skip

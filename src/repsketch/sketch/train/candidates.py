@@ -52,7 +52,7 @@ class Candidates(ABC):
         """The same codes over some of the rows."""
 
 
-def _gain(sums: np.ndarray, strength: float) -> np.ndarray:
+def gain_of_sums(sums: np.ndarray, strength: float) -> np.ndarray:
     """G**2 / (H + strength), summed over outputs, for sums (..., 2 C)."""
     n_outputs = sums.shape[-1] // 2
     slope, curvature = sums[..., :n_outputs], sums[..., n_outputs:]
@@ -81,7 +81,7 @@ class Bits(Candidates):
         spread[np.arange(n), buckets] = numbers
         total = spread.sum(axis=0, dtype=np.float64)
         ones = (self._floats @ spread.reshape(n, -1)).reshape(-1, n_buckets, width).astype(np.float64)
-        return (_gain(ones, strength) + _gain(total - ones, strength)).sum(axis=1)
+        return (gain_of_sums(ones, strength) + gain_of_sums(total - ones, strength)).sum(axis=1)
 
     def bits(self, code: int) -> np.ndarray:
         """The code's bit for every row."""

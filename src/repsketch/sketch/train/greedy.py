@@ -4,13 +4,13 @@ A row joins K codes. They are found one at a time: the first that splits all row
 two buckets best, and so on. Its 2**K counters take a Newton step, shortened by a rate.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...progress import track
-from .candidates import Candidates
+from .candidates import Candidates, gain_of_sums
 from .objective import Objective
 
 SMALLEST_STEP = 1e-3  # of a counter that is worth a row
@@ -46,6 +46,7 @@ def grow_rows(
     *,
     rate: float = 0.3,
     strength: float = 1.0,
+    reuse: float = 0.0,
     outputs: np.ndarray | None = None,
     n_searched: int = 6_000,
     is_done: Callable[[list[list[int]]], bool] = lambda codes: False,
@@ -59,6 +60,8 @@ def grow_rows(
     candidates : codes over the same n rows as ``objective``
     rate : share of the Newton step that is taken
     strength : added to curvatures, so that small buckets stay near 0
+    reuse : what a code that an earlier row has gains more than it does, as a share: where codes are stored, a new one
+        takes bytes
     outputs : (n, C) what the rows are added to; None for the best constant
     n_searched : rows of data that codes are searched on; every eighth row draws others
     is_done : asked after every row, with the codes so far
@@ -74,13 +77,17 @@ def grow_rows(
     codes: list[list[int]] = []
     buckets, values = [], []
     searched, some = np.arange(n), candidates
+    used: set[int] = set()
     for number in track(range(n_rows), "choosing rows", n_rows, enabled=progress):
         if n > n_searched and number % 8 == 0:
             searched = np.sort(rng.choice(n, n_searched, replace=False))
             some = candidates.take(searched)
         slope, curvature = objective.slopes(current)
         numbers = np.concatenate([slope, curvature], axis=1)
-        chosen = choose_codes(some, numbers[searched].astype(np.float32), n_concat, strength * len(searched) / n)
+        chosen = choose_codes(
+            some, numbers[searched].astype(np.float32), n_concat, strength * len(searched) / n, used, reuse
+        )
+        used.update(chosen)
         bucket = np.zeros(n, np.uint8)
         for place, code in enumerate(chosen):
             bucket |= candidates.bits(code) << place
@@ -101,12 +108,22 @@ def grow_rows(
     )
 
 
-def choose_codes(candidates: Candidates, numbers: np.ndarray, n_concat: int, strength: float) -> list[int]:
-    """K codes, each the best given those before it, for slopes and curvatures (n, 2 C)."""
+def choose_codes(
+    candidates: Candidates,
+    numbers: np.ndarray,
+    n_concat: int,
+    strength: float,
+    used: Collection[int] = (),
+    reuse: float = 0.0,
+) -> list[int]:
+    """K codes, each the best given those before it, for slopes and curvatures (n, 2 C); ``used`` ones gain more."""
     bucket = np.zeros(len(numbers), np.uint8)
     chosen: list[int] = []
     for place in range(n_concat):
         gains = candidates.gains(bucket, 2**place, numbers, strength)
+        if used and reuse:
+            gains -= gain_of_sums(sum_by_bucket(bucket, 2**place, numbers), strength).sum()  # without another code
+            gains[list(used)] *= 1.0 + reuse
         gains[chosen] = -np.inf  # joined twice it would leave half of the buckets empty
         chosen.append(int(np.argmax(gains)))
         bucket |= candidates.bits(chosen[-1]) << place

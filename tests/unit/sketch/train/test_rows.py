@@ -73,6 +73,26 @@ def test_each_code_is_the_best_given_those_before(kind):
         buckets |= codes.bits(code) << place
 
 
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_code_in_use_is_taken_where_a_new_one_gains_little_more(place):
+    """By brute force: what a code adds to the gain of the buckets as they are counts half as much again if used."""
+    rng = np.random.default_rng(4)
+    codes, loss = candidates("thresholds", rng), objective(1, rng)
+    slope, curvature = loss.slopes(np.zeros((N, 1)))
+    numbers = np.concatenate([slope, curvature], axis=1).astype(np.float32)
+    fresh = choose_codes(codes, numbers, 2, STRENGTH)
+    buckets = codes.bits(fresh[0]) if place else np.zeros(N, np.uint8)
+    alone = plain_gain(np.zeros(N, np.uint8), buckets, slope, curvature)
+    added = np.array([plain_gain(codes.bits(c), buckets, slope, curvature) for c in range(codes.n_codes)]) - alone
+    others = np.setdiff1d(np.arange(codes.n_codes), fresh)
+    near = int(others[np.argmax(added[others])])
+    lead = float(added[fresh[place]] / added[near])
+    assert lead > 1.0
+    used = [near] if not place else [near, fresh[0]]  # the first choice stays what it was
+    assert choose_codes(codes, numbers, 2, STRENGTH, used, 1.01 * (lead - 1.0))[place] == near
+    assert choose_codes(codes, numbers, 2, STRENGTH, used, 0.99 * (lead - 1.0))[place] == fresh[place]
+
+
 def grown(n_outputs=1, n_rows=12, seed=3):
     rng = np.random.default_rng(seed)
     codes, loss = candidates("thresholds", rng), objective(n_outputs, rng)
