@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard native/* bindings/python/*)
 
-.PHONY: help demo test test-slow check lint types bench paper paper-quick frontier tables sanitize clean
+.PHONY: help demo test test-slow check lint types bench paper paper-quick frontier ablation tables sanitize clean
 
 help:
 	@echo "make demo      train a teacher on the digits, distil it, sketch it, print what it costs"
@@ -14,6 +14,7 @@ help:
 	@echo "make check     lint, types, all tests (what CI runs)"
 	@echo "make bench     speed and memory ratios (needs REPSKETCH_DATA)"
 	@echo "make paper-quick  the paper's tables and figure in a few minutes, with few rows (make paper: an hour)"
+	@echo "make ablation  what each way to train is worth (an hour; needs REPSKETCH_DATA)"
 	@echo "make frontier  accuracy against bytes, ours and every peer (hours; needs REPSKETCH_DATA)"
 	@echo "make tables    write README's tables from benchmarks/results"
 	@echo "make sanitize  the C tests and 5 million damaged files under the address and undefined-behaviour sanitizers"
@@ -64,9 +65,13 @@ paper: $(VENV)/dev
 paper-quick: $(VENV)/dev
 	$(BIN)/repsketch paper --quick
 
-# Ten datasets, seven budgets, five seeds: hours; a run that was stopped goes on.
+# Thirteen datasets, seven budgets, five seeds: hours; a run that was stopped goes on.
 frontier: $(VENV)/dev
 	$(BIN)/repsketch bench frontier
+
+ablation: $(VENV)/dev
+	$(BIN)/repsketch bench frontier adult phishing susy abalone yearmsd digits --seeds 3 --budgets 1KB \
+	  --methods ablation -o benchmarks/results/ablation
 
 tables: $(VENV)/dev
 	$(BIN)/python tools/write_tables.py

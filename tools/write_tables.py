@@ -108,9 +108,11 @@ def from_paper(table: Callable[[paper.Results], str]) -> Callable[[], str]:
     return lambda: table(read_results(ROOT / "benchmarks/results/paper"))
 
 
-def from_frontier(table: Callable[[paper.Results], str], *, is_set_aside: bool = False) -> Callable[[], str]:
+def from_frontier(
+    table: Callable[[paper.Results], str], *, is_set_aside: bool = False, name: str = "frontier"
+) -> Callable[[], str]:
     """A table of what ``repsketch bench frontier`` found."""
-    folder = ROOT / "benchmarks/results/frontier"
+    folder = ROOT / "benchmarks/results" / name
     return lambda: table(frontier.chosen_on(read_frontier(folder), is_set_aside=is_set_aside))
 
 
@@ -142,6 +144,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "halved": from_frontier(frontier.halved_text),
         "scores": from_frontier(frontier.scores_table),
         "teachers": from_frontier(frontier.teachers_table),
+        "ablation": from_frontier(frontier.ablation_table, name="ablation"),
         "aside-losses": from_frontier(frontier.losses_table, is_set_aside=True),
         "aside-scores": from_frontier(frontier.scores_table, is_set_aside=True),
     },

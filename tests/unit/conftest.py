@@ -11,9 +11,8 @@ def brief_search(monkeypatch):
     from repsketch.baselines.budgeted import company
     from repsketch.tune import recipes, search
 
-    for name in ("GLANCE", "CLIMB", "THOROUGH"):
-        effort = getattr(search, name)
-        monkeypatch.setattr(search, name, replace(effort, n_steps=30, refits=effort.refits[:2]))
+    brief = (replace(effort, n_steps=30, refits=effort.refits[:2]) for effort in search.EFFORTS)
+    monkeypatch.setattr(search, "EFFORTS", search.Efforts(*brief))
     monkeypatch.setattr(recipes, "N_FIRST", 2)
     monkeypatch.setattr(search, "N_CLIMBED", 4)
     monkeypatch.setattr(search, "N_THOROUGH", 1)

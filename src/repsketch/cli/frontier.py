@@ -10,11 +10,25 @@ _CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "repsk
 _OUTPUT = Path("benchmarks/results/frontier")
 
 
+def _methods(text: str) -> list[str]:
+    from ..benchmarks.frontier.ablation import ABLATIONS
+    from ..benchmarks.frontier.settings import METHODS, OURS
+    from ..settings import check_choice
+
+    if not text:
+        return list(METHODS)
+    if text == "ablation":
+        return [OURS, *ABLATIONS]
+    return list(dict.fromkeys(check_choice("methods", name.strip(), METHODS) for name in text.split(",")))
+
+
 def frontier(
     datasets: Annotated[list[str] | None, typer.Argument(help="such as abalone digits; all without any")] = None,
     seeds: Annotated[int, typer.Option(help="runs of each dataset", min=1)] = 5,
     budgets: Annotated[str, typer.Option(help="such as 512B,4KB; all seven without any")] = "",
-    methods: Annotated[str, typer.Option(help="such as ours,boosted,network; all without any")] = "",
+    methods: Annotated[
+        str, typer.Option(help="such as ours,boosted,network; all without any; ablation: ours with one trainer off")
+    ] = "",
     output: Annotated[Path, typer.Option("--output", "-o", help="folder of results, tables and curves")] = _OUTPUT,
     cache: Annotated[Path, typer.Option(help="folder where finished jobs and teachers' answers are kept")] = _CACHE,
     quick: Annotated[bool, typer.Option("--quick", help="one seed, few rows, two budgets: minutes, no result")] = False,
@@ -28,23 +42,22 @@ def frontier(
     from ..benchmarks.frontier.figures import draw_curves
     from ..benchmarks.frontier.results import collect
     from ..benchmarks.frontier.run import jobs_of, run_jobs
-    from ..benchmarks.frontier.settings import BUDGETS, METHODS, QUICK_BUDGETS
+    from ..benchmarks.frontier.settings import BUDGETS, QUICK_BUDGETS
     from ..benchmarks.frontier.tables import chosen_on, tables_text
     from ..benchmarks.jobs import Store
     from ..benchmarks.paper.results import write_results
-    from ..settings import check_choice
     from ..tune.budget import parse_budget
 
     names = datasets or list(DATASETS)
     sizes = [parse_budget(text.strip()) for text in budgets.split(",")] if budgets else None
-    chosen = [check_choice("methods", text.strip(), METHODS) for text in methods.split(",")] if methods else METHODS
+    chosen = _methods(methods)
     for dataset in [dataset_of(name) for name in names]:
         dataset.load(0)  # what is not there is said before hours have passed
     jobs = jobs_of(
         names,
         1 if quick else seeds,
         sorted(set(sizes or (QUICK_BUDGETS if quick else BUDGETS))),
-        dict.fromkeys(chosen),
+        chosen,
         is_quick=quick,
     )
     store = Store(cache / "jobs")

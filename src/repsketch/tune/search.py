@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,6 +51,17 @@ CLIMB = Effort(10_000, 40_000, 1_200, (Refit(3.0), Refit(30.0, True), Refit(1_00
 THOROUGH = Effort(
     ALL, ALL, 4_000, (Refit(1.0), Refit(3.0), Refit(30.0), Refit(30.0, True), Refit(300.0, True), Refit(3_000.0, True))
 )
+
+
+class Efforts(NamedTuple):
+    """The efforts of a search: a glance at each kind, every step of the climb, and the best few in the end."""
+
+    glance: Effort = GLANCE
+    climb: Effort = CLIMB
+    thorough: Effort = THOROUGH
+
+
+EFFORTS = Efforts()
 
 
 class Bench:
@@ -110,18 +122,31 @@ class Bench:
 
 
 def search(
-    problem: Problem, budget: int, *, seed: int = 0, time_limit: float | None = None, progress: bool = True
+    problem: Problem,
+    budget: int,
+    *,
+    seed: int = 0,
+    time_limit: float | None = None,
+    progress: bool = True,
+    change: Callable[[Recipe], Recipe | None] = lambda recipe: recipe,
+    efforts: Efforts | None = None,
 ) -> list[Trial]:
     """Thorough fits of the most promising recipes, the best first.
 
     One recipe of each kind is glanced at. From the best of them a climb looks at the neighbours of the best so far.
-    The best recipes on its way are fitted to all rows.
+    The best recipes on its way are fitted to all rows. ``change`` says what is tried in place of a
+    recipe, None for nothing.
     """
     started = time.monotonic()
-    glance, thorough = Bench(problem, budget, seed, GLANCE), THOROUGH
+    efforts = EFFORTS if efforts is None else efforts
+    glance, thorough = Bench(problem, budget, seed, efforts.glance), efforts.thorough
     if budget > FEWER_FROM:
-        thorough = replace(THOROUGH, shares=(1.0, 0.5, 0.25))
-    firsts = list(first_recipes(problem, budget, glance.fits))
+        thorough = replace(thorough, shares=(1.0, 0.5, 0.25))
+
+    def changed(recipes: Iterable[Recipe]) -> list[Recipe]:
+        return list(dict.fromkeys(recipe for recipe in map(change, recipes) if recipe is not None))
+
+    firsts = changed(first_recipes(problem, budget, glance.fits))
     with progress_bar("searching", 2 * len(firsts) + N_CLIMBED + 3 * N_THOROUGH, enabled=progress) as bar:
 
         def fit(bench: Bench, recipe: Recipe, until: float) -> Trial | None:
@@ -132,7 +157,7 @@ def search(
             return trial
 
         if budget > RACED:
-            race = Bench(problem, RACED, seed, GLANCE)
+            race = Bench(problem, RACED, seed, efforts.glance)
             firsts = _without_slower(firsts, problem, lambda recipe: fit(race, recipe, 0.1))
         glanced: dict[Recipe, Trial | None] = {}
         for recipe in firsts:
@@ -144,9 +169,10 @@ def search(
                 f"a budget of {budget} bytes for {problem.X.shape[1]} columns and {problem.n_outputs} outputs: no "
                 "sketch is so small. Raise the budget, or drop columns."
             )
-        bench = Bench(problem, budget, seed, replace(CLIMB, n_rows=max(CLIMB.n_rows, MOST_WORK // budget)))
+        n_rows = max(efforts.climb.n_rows, MOST_WORK // budget)
+        bench = Bench(problem, budget, seed, replace(efforts.climb, n_rows=n_rows))
         starts = _varied(_close(found, problem), N_STARTS)
-        climbed = climb(starts, problem, lambda recipe: fit(bench, recipe, 0.6))
+        climbed = climb(starts, lambda recipe: changed(neighbours(recipe, problem)), lambda r: fit(bench, r, 0.6))
         bench = Bench(problem, budget, seed, thorough)
         best = _varied(_close(climbed or found, problem), N_THOROUGH)
         fitted = [(recipe, fit(bench, recipe, 0.9)) for recipe in best]
@@ -200,12 +226,14 @@ def _varied(recipes: list[Recipe], n: int) -> list[Recipe]:
     return order[:n]
 
 
-def climb(starts: list[Recipe], problem: Problem, fit: Callable[[Recipe], Trial | None]) -> list[tuple[Recipe, Trial]]:
+def climb(
+    starts: list[Recipe], near: Callable[[Recipe], Iterable[Recipe]], fit: Callable[[Recipe], Trial | None]
+) -> list[tuple[Recipe, Trial]]:
     """What was found on the way from ``starts`` to a neighbour of the best, of the best then, and so on; sorted."""
     seen: dict[Recipe, Trial | None] = {recipe: fit(recipe) for recipe in starts}
     while sum(trial is not None for trial in seen.values()) < N_CLIMBED:
-        near = chain.from_iterable(neighbours(recipe, problem) for recipe, _ in _sorted(seen.items()))
-        unseen = next((recipe for recipe in near if recipe not in seen), None)
+        neighbours = chain.from_iterable(near(recipe) for recipe, _ in _sorted(seen.items()))
+        unseen = next((recipe for recipe in neighbours if recipe not in seen), None)
         if unseen is None:
             break
         seen[unseen] = fit(unseen)

@@ -124,10 +124,35 @@ def test_a_climb_climbs(monkeypatch):
         distance = abs(CONCATS.index(recipe.n_concat) - 4) + abs(RATES.index(recipe.rate) - 3)
         return Trial(str(recipe), np.full(3, distance + 0.1 * (recipe.counter_type == "int8")), None)
 
-    found = climb([Recipe("bits", 0.5)], replace(problem(), answers=None), fit)
+    unlabelled = replace(problem(), answers=None)
+    found = climb([Recipe("bits", 0.5)], lambda recipe: neighbours(recipe, unlabelled), fit)
     assert (found[0][0].n_concat, found[0][0].rate) == (5, 0.6)
     assert len(asked) == len(set(asked)) <= searching.N_CLIMBED
     assert [trial.loss for _, trial in found] == sorted(trial.loss for _, trial in found)
+
+
+def test_what_is_tried_in_place_of_a_recipe(brief_search):
+    """No interpolated rows, and thresholds without reuse of codes: in glances, in the climb and in the end."""
+
+    def change(recipe: Recipe) -> Recipe | None:
+        seen.append(recipe)
+        return None if recipe.family == "interpolated" else replace(recipe, reuse=0.0)
+
+    seen: list[Recipe] = []
+    fitted = []
+
+    class Watched(Bench):
+        def fit(self, recipe):
+            fitted.append(recipe)
+            return super().fit(recipe)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(searching, "Bench", Watched)
+        found = search(problem(), 400, progress=False, change=change)
+    assert any(recipe.family == "interpolated" for recipe in seen)
+    assert len(fitted) > 5
+    assert all(recipe.is_greedy and recipe.reuse == 0.0 for recipe in fitted)
+    assert all("interpolated" not in trial.name for trial in found)
 
 
 def test_few_rows_are_all_trained_on_in_the_end(brief_search, monkeypatch):

@@ -10,7 +10,7 @@ import numpy as np
 from ...predictor import to_choice
 from ...tune.problem import Problem
 from .data import MOST_ROWS, Table, dataset_of
-from .settings import QUICK_ROWS, REVISIONS
+from .settings import OURS, QUICK_ROWS, REVISIONS
 
 
 @dataclass(frozen=True, order=True)
@@ -33,7 +33,7 @@ class Job:
         >>> Job("wine", 0, "linear", (256,)).key == Job("wine", 0, "linear", (512,)).key
         False
         """
-        what = repr((asdict(self), REVISIONS[self.method], REVISIONS["teacher"]))
+        what = repr((asdict(self), REVISIONS.get(self.method, REVISIONS[OURS]), REVISIONS["teacher"]))
         digest = hashlib.sha256(what.encode()).hexdigest()[:16]
         return f"{self.dataset}-{self.method.replace(' ', '-')}-{self.seed}-{digest}"
 

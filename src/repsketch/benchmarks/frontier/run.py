@@ -20,6 +20,7 @@ from ...tune.search import search
 from ...tune.trials import Trial
 from .. import jobs as any_jobs
 from ..jobs import Store
+from .ablation import ABLATIONS, Ablation
 from .case import Case, Job, answers_path
 from .settings import OURS, SECONDS
 
@@ -53,7 +54,7 @@ def run_jobs(jobs: list[Job], store: Store, cache: Path, *, n_workers: int = 2, 
         store,
         partial(run_job, cache=cache),
         title="accuracy against bytes",
-        seconds_of=lambda job: SECONDS[job.method],
+        seconds_of=lambda job: SECONDS.get(job.method, SECONDS[OURS]),
         needed_by=teacher_of,
         n_workers=n_workers,
         progress=progress,
@@ -69,7 +70,7 @@ def run_job(job: Job, cache: Path) -> dict[str, Any]:
         found = _teach(case, path)
     else:
         problem = case.taught(np.load(path, allow_pickle=False))
-        entries = _ours(case, problem, job) if job.method == OURS else _peer(case, problem, job)
+        entries = _peer(case, problem, job) if job.method in PEERS else _ours(case, problem, job)
         found = {str(budget): entry for budget, entry in entries}
     return {"found": found, "seconds": time.perf_counter() - started}
 
@@ -91,10 +92,14 @@ def _teach(case: Case, path: Path) -> dict[str, Any]:
 def _ours(case: Case, problem: Problem, job: Job) -> Iterable[tuple[int, dict[str, Any]]]:
     """The best sketch of every budget, rising; one that is better than any larger one is taken again, as of peers."""
     best: Trial | None = None
+    ablation = ABLATIONS.get(job.method, Ablation())
+    problem = ablation.problem(problem)
     for budget in sorted(job.budgets):
         started = time.perf_counter()
         try:
-            found = search(problem, budget, seed=job.seed, progress=False)[0]
+            found = search(
+                problem, budget, seed=job.seed, progress=False, change=ablation.change, efforts=ablation.efforts
+            )[0]
         except InputError as error:  # nothing of the kind is so small
             yield budget, {"reason": str(error)}
             continue

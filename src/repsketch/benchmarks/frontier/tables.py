@@ -4,7 +4,7 @@ from statistics import mean
 
 from ..paper.results import spread
 from ..paper.tables import named, table
-from .leads import Cell, Results, against, against_best, budgets_of, count, peers_of, scores_of
+from .leads import Cell, Results, against, against_best, budgets_of, compare, count, peers_of, scores_of
 from .settings import OURS
 
 NOTHING = "Nothing was measured yet: run `repsketch bench frontier`."
@@ -84,6 +84,25 @@ def short_table(results: Results, budgets: tuple[int, ...] = (512, 1024, 4096)) 
 def _duel(cell: Cell, n_digits: int) -> str:
     stars = {"win": ("*", ""), "loss": ("", "*"), "tie": ("", "")}[cell.verdict]
     return f"{cell.ours:.{n_digits}f}{stars[0]} / {cell.theirs:.{n_digits}f}{stars[1]} ({cell.peer})"
+
+
+def ablation_table(results: Results) -> str:
+    """What our score loses with one trainer switched off, mean over seeds and noise; a star: beyond the noise."""
+    rows = []
+    for name in peers_of(results):
+        row = [name]
+        for dataset, result in results.items():
+            for budget in budgets_of(results):
+                cell = compare(dataset, result, name, budget)
+                star = "*" if cell is not None and cell.verdict != "tie" else ""
+                row.append("–" if cell is None else f"{lead_text(cell, digits(results, cell))}{star}")
+        rows.append(row)
+    columns = [
+        f"{named(dataset, result)}, {result['metric']}, {size(budget)}"
+        for dataset, result in results.items()
+        for budget in budgets_of(results)
+    ]
+    return table(["what the score loses", *columns], rows) if rows else NOTHING
 
 
 def teachers_table(results: Results) -> str:

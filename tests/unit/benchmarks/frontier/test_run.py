@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from repsketch.benchmarks.frontier import data
+from repsketch.benchmarks.frontier.ablation import ABLATIONS, AS_GROWN
 from repsketch.benchmarks.frontier.case import Case, Job, answers_path
 from repsketch.benchmarks.frontier.results import collect, read_results
 from repsketch.benchmarks.frontier.run import jobs_of, run_job, run_jobs, teacher_of
@@ -14,6 +15,7 @@ from repsketch.benchmarks.frontier.tables import tables_text
 from repsketch.benchmarks.jobs import Store
 from repsketch.benchmarks.paper.results import write_results
 from repsketch.errors import InputError, RepSketchError
+from repsketch.tune.recipes import Recipe
 
 pytest.importorskip("lightgbm")
 
@@ -119,3 +121,23 @@ def test_tables_that_come_in_packages():
     assert diamonds.n_categories == {1: 5, 2: 7, 3: 8}
     assert (diamonds.X_train.shape, diamonds.y_train.min() > 300) == ((43_152, 9), True)
     assert [name for name, dataset in data.DATASETS.items() if dataset.is_set_aside] == ["magic", "diamonds"]
+
+
+@pytest.mark.parametrize("method", ABLATIONS)
+def test_ablations_are_sketches_within_the_budget(method, ran, brief_search):
+    _, _, cache = ran
+    found = run_job(Job("wine", 0, method, (300,), is_quick=True), cache)["found"]["300"]
+    assert found["nbytes"] <= 300
+    assert found["score"] > 0.6
+    names = {"without seeded bits": "bits", "without interpolated rows": "interpolated"}
+    assert names.get(method, "nothing") not in found["settings"]["name"]
+
+
+def test_what_ablations_leave(ran):
+    problem = Case("wine", 0, is_quick=True).plain
+    without = ABLATIONS["without a teacher"].problem(problem.answered(problem.labels))
+    assert without.answers is None
+    refits = {refit for effort in ABLATIONS["without refits"].efforts for refit in effort.refits}
+    assert refits == {AS_GROWN}
+    assert ABLATIONS["without thresholds"].change(Recipe("interpolated", 0.5, n_stacked=2)).n_stacked == 0
+    assert ABLATIONS["without thresholds"].change(Recipe("fine thresholds", 0.5)) is None

@@ -119,3 +119,19 @@ def test_curves(results, tmp_path):
     assert "abalone: MAE, lower is better" in picture or "<svg" in picture
     draw_curves(results, tmp_path / "again")
     assert (tmp_path / "again" / "frontier.svg").read_text() == picture
+
+
+def test_what_the_score_loses_without_a_trainer():
+    scores = {
+        "ours": {1024: [0.90, 0.91, 0.92]},
+        "without bits": {1024: [0.89, 0.90, 0.91]},
+        "without a teacher": {1024: [0.90, 0.92, 0.91]},
+    }
+    errors = {"ours": {1024: [1.5]}, "without bits": {1024: [1.4]}}
+    lines = tables.ablation_table({"a9a": result_of(scores), "abalone": result_of(errors, "MAE")}).splitlines()
+    assert lines[0] == "| what the score loses | a9a, accuracy, 1 KB | abalone, MAE, 1 KB |"
+    assert lines[2:] == [
+        "| without bits | +0.0100 ± 0.0000* | -0.100* |",
+        "| without a teacher | +0.0000 ± 0.0115 | – |",
+    ]
+    assert tables.ablation_table({}) == tables.NOTHING
