@@ -25,8 +25,6 @@ FIRST_READINGS = ("standard", "common")
 FEW_ROWS = 100  # for each column: classifiers are then shown noise from the first
 SHARES = (0.0, 0.3, 0.5, 0.7, 0.9)  # of the teacher
 MIXTURES = {"classification": 0.5, "regression": 0.7}
-#: Bytes beyond which rows are many: they take smaller steps.
-LARGE = 4_096
 
 
 @dataclass(frozen=True)
@@ -80,13 +78,13 @@ def has_numbers(problem: Problem) -> bool:
     return bool((problem.kinds == NUMERIC).any())
 
 
-def first_recipes(problem: Problem, budget: int, fits: Callable[[Recipe], bool]) -> Iterator[Recipe]:
+def first_recipes(problem: Problem, fits: Callable[[Recipe], bool]) -> Iterator[Recipe]:
     """One of each kind, to see which suits the data; interpolated ones from the largest that fits downwards."""
     mixture = MIXTURES[problem.task]
     counter_type = "int4" if problem.task == "classification" else "int8"
     for family in ("thresholds", *(("fine thresholds",) if has_numbers(problem) else ()), "bits"):
         reuse = 0.0 if family == "bits" else Recipe.reuse
-        yield Recipe(family, mixture, counter_type=counter_type, rate=0.1 if budget > LARGE else 0.3, reuse=reuse)
+        yield Recipe(family, mixture, counter_type=counter_type, reuse=reuse)
     is_few = problem.task == "classification" and len(problem.kept) < FEW_ROWS * problem.n_columns
     smooth = Recipe("interpolated", mixture, rate=0.1, noise=0.3 if is_few else 0.0)
     fitting = _fitting(smooth, fits)

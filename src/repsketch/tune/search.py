@@ -16,7 +16,7 @@ from .families import Family, bit_family, threshold_family
 from .problem import Problem
 from .recipes import Recipe, first_recipes, neighbours
 from .smooth import SmoothTrials
-from .trials import Base, GreedyTrials, Refit, Trial
+from .trials import MOST_ROWS, Base, GreedyTrials, Refit, Trial
 
 CLOSE = 0.03  # of what the best recipe explains: others so near to it are starts of the climb, too
 N_STARTS, N_CLIMBED, N_THOROUGH = 3, 12, 2  # recipes to start from, looked at on the way, fitted thoroughly
@@ -36,6 +36,7 @@ class Effort:
     n_rows : rows of data that greedy rows are chosen on
     n_smooth_rows, n_steps : rows of data for interpolated rows, and steps of gradient descent, which take the time
     refits, shares : ways to refit greedy rows, and shares of them, to be tried
+    most_rows : rows chosen greedily, at most
     """
 
     n_rows: int
@@ -43,6 +44,7 @@ class Effort:
     n_steps: int
     refits: tuple[Refit, ...]
     shares: tuple[float, ...] = (1.0,)
+    most_rows: int = MOST_ROWS
 
 
 ALL = 1 << 40
@@ -116,7 +118,7 @@ class Bench:
     def _grow(self, recipe: Recipe, family: Family, n_concat: int, base: Base | None = None) -> Trial | None:
         greedy = GreedyTrials(
             self.problem, family, n_concat, recipe.rate, recipe.mixture, recipe.counter_type, self.budget, recipe.reuse,
-            self.seed, base=base,
+            self.seed, self.effort.most_rows, base,
         )  # fmt: skip
         return greedy.best(self.effort.refits, self.effort.shares)
 
@@ -146,7 +148,7 @@ def search(
     def changed(recipes: Iterable[Recipe]) -> list[Recipe]:
         return list(dict.fromkeys(recipe for recipe in map(change, recipes) if recipe is not None))
 
-    firsts = changed(first_recipes(problem, budget, glance.fits))
+    firsts = changed(first_recipes(problem, glance.fits))
     with progress_bar("searching", 2 * len(firsts) + N_CLIMBED + 3 * N_THOROUGH, enabled=progress) as bar:
 
         def fit(bench: Bench, recipe: Recipe, until: float) -> Trial | None:
@@ -242,8 +244,7 @@ def climb(
 
 def _trained_on_all(problem: Problem, budget: int, seed: int, recipe: Recipe, chosen: Trial) -> Trial:
     """The chosen sketch, trained on all rows as long as it was; its loss stays that of rows it had not seen."""
-    effort = replace(
-        THOROUGH, n_steps=chosen.n_steps, refits=(chosen.refit,) if chosen.refit else (), shares=(chosen.share,)
-    )
+    refits = () if chosen.refit is None else (chosen.refit,)
+    effort = replace(THOROUGH, n_steps=chosen.n_steps, refits=refits, most_rows=chosen.n_rows)
     again = Bench(problem.whole(), budget, seed, effort).fit(recipe)
     return chosen if again is None else replace(chosen, retrained=again.form)

@@ -15,6 +15,9 @@ from ..sketch.train.sweeps import grid_for, outputs_of, sweep
 from .families import Family
 from .problem import Problem
 
+MOST_ROWS = 8_000
+PATIENCE, USE = 200, 1e-3  # no more rows are chosen once so many made the loss of rows held out no such share smaller
+
 
 @dataclass(frozen=True)
 class Refit:
@@ -33,7 +36,7 @@ class Trial:
     name : what it is called
     losses : (m,) of the rows held out
     judged : the form that has these losses
-    refit, share : how it was refitted, if it was, and the share it has of the rows that would have fitted
+    refit, n_rows : how it was refitted, if it was, and how many rows were chosen greedily
     n_steps : of gradient descent, if there are interpolated rows
     retrained : the form trained again on all rows, if it was
     """
@@ -42,7 +45,7 @@ class Trial:
     losses: np.ndarray
     judged: Form
     refit: Refit | None = None
-    share: float = 1.0
+    n_rows: int = 0
     n_steps: int = 0
     retrained: Form | None = None
 
@@ -89,7 +92,7 @@ class GreedyTrials:
     budget: int
     reuse: float = 0.0
     seed: int = 0
-    most_rows: int = 8_000
+    most_rows: int = MOST_ROWS
     base: Base | None = None
 
     def nbytes(self, codes: np.ndarray) -> int:
@@ -114,10 +117,19 @@ class GreedyTrials:
 
     @cached_property
     def grown(self) -> Grown:
-        """Rows on the kept rows, as many as the budget holds."""
+        """Rows on the kept rows, as many as the budget holds and the rows held out like."""
+        held, base = self.problem.held_objective, self.base
+        outputs = np.repeat(self.objective.start()[None], len(self.problem.held), axis=0) if base is None else base.held
+        outputs, best, best_at = outputs.copy(), np.inf, 0
 
-        def is_done(codes: list[list[int]]) -> bool:
-            return len(codes) % 8 == 0 and self.nbytes(np.array(codes)) > self.budget
+        def is_done(codes: list[list[int]], values: list[np.ndarray]) -> bool:
+            nonlocal best, best_at, outputs
+            outputs += values[-1][self._held_bucket(codes[-1])]
+            if len(codes) % 8:
+                return False
+            if (loss := held.loss(outputs)) < (1.0 - USE) * best:
+                best, best_at = loss, len(codes)
+            return len(codes) - best_at >= PATIENCE or self.nbytes(np.array(codes)) > self.budget
 
         rows = grow_rows(
             self.family.kept, self.objective, self.most_rows, self.n_concat, rate=self.rate, reuse=self.reuse,
@@ -136,11 +148,14 @@ class GreedyTrials:
 
     @cached_property
     def _held_buckets(self) -> np.ndarray:
-        buckets = np.zeros((len(self.grown.codes), len(self.problem.held)), np.uint8)
-        for row, codes in zip(buckets, self.grown.codes, strict=True):
-            for place, code in enumerate(codes):
-                row |= self.family.held.bits(code) << place
-        return buckets
+        return np.stack([self._held_bucket(codes) for codes in self.grown.codes])
+
+    def _held_bucket(self, codes: Iterable[int]) -> np.ndarray:
+        """The bucket of every row held out by these codes, uint8 (m,)."""
+        bucket = np.zeros(len(self.problem.held), np.uint8)
+        for place, code in enumerate(codes):
+            bucket |= self.family.held.bits(code) << place
+        return bucket
 
     def best(self, refits: Iterable[Refit], shares: Iterable[float] = (1.0,), n_sweeps: int = 4) -> Trial | None:
         """Counters refitted and rounded in several ways; then fewer rows in the best of them. None without any row."""
@@ -169,4 +184,4 @@ class GreedyTrials:
         name = f"{self.family.name} K={self.n_concat} L={n_rows} {self.counter_type} rate={self.rate:g} {refit}"
         name = name if base is None else f"interpolated + {name}"
         form = self._form(rows.codes, grid.whole(fitted.values), grid.step, fitted.offset)
-        return Trial(name, losses, form, refit, share)
+        return Trial(name, losses, form, refit, n_rows)

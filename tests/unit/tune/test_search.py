@@ -88,15 +88,15 @@ def test_first_recipes_are_of_every_kind():
     def fits(recipe: Recipe) -> bool:
         return recipe.n_components <= 8
 
-    found = list(first_recipes(problem(), 1024, fits))
+    found = list(first_recipes(problem(), fits))
     assert [recipe.family for recipe in found] == ["thresholds", "fine thresholds", "bits", *["interpolated"] * 6]
     sizes = [(recipe.n_components, recipe.start) for recipe in found[3:]]
     screened = [(4, "screened"), (5, "screened")]
     assert sizes == [(2, "principal"), (4, "principal"), (5, "principal"), (8, "principal"), *screened]
     booleans = Problem.of((problem().X[:, :2] > 0).astype(np.float32), problem().labels, None, "classification")
-    assert "fine thresholds" not in {recipe.family for recipe in first_recipes(booleans, 1024, fits)}
+    assert "fine thresholds" not in {recipe.family for recipe in first_recipes(booleans, fits)}
     wide = Problem.of(np.random.default_rng(0).normal(size=(90, 30)), problem().labels[:90], None, "classification")
-    assert {recipe.projection_type for recipe in first_recipes(wide, 1024, fits)} == {"int8", "ternary"}
+    assert {recipe.projection_type for recipe in first_recipes(wide, fits)} == {"int8", "ternary"}
 
 
 def test_the_smallest_of_those_that_are_as_good():

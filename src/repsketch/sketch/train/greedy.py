@@ -49,7 +49,7 @@ def grow_rows(
     reuse: float = 0.0,
     outputs: np.ndarray | None = None,
     n_searched: int = 6_000,
-    is_done: Callable[[list[list[int]]], bool] = lambda codes: False,
+    is_done: Callable[[list[list[int]], list[np.ndarray]], bool] = lambda codes, values: False,
     seed: int = 0,
     progress: bool = False,
 ) -> Grown:
@@ -64,7 +64,7 @@ def grow_rows(
         takes bytes
     outputs : (n, C) what the rows are added to; None for the best constant
     n_searched : rows of data that codes are searched on; every eighth row draws others
-    is_done : asked after every row, with the codes so far
+    is_done : asked after every row, with the codes and the counters (R, C) so far
 
     Returns
     -------
@@ -75,7 +75,8 @@ def grow_rows(
     offset = objective.start() if outputs is None else np.zeros(objective.n_outputs)
     current = np.repeat(offset[None], n, axis=0) if outputs is None else outputs.copy()
     codes: list[list[int]] = []
-    buckets, values = [], []
+    buckets: list[np.ndarray] = []
+    values: list[np.ndarray] = []
     searched, some = np.arange(n), candidates
     used: set[int] = set()
     for number in track(range(n_rows), "choosing rows", n_rows, enabled=progress):
@@ -98,7 +99,7 @@ def grow_rows(
         codes.append(chosen)
         buckets.append(bucket)
         values.append(step)
-        if is_done(codes):
+        if is_done(codes, values):
             break
     return Grown(
         np.array(codes, np.int64).reshape(-1, n_concat),
