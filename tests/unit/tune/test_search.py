@@ -8,6 +8,7 @@ import pytest
 
 from repsketch.sketch import CompiledSketch
 from repsketch.tune import search as searching
+from repsketch.tune import trials
 from repsketch.tune.problem import Problem
 from repsketch.tune.recipes import CONCATS, RATES, Recipe, first_recipes, neighbours
 from repsketch.tune.search import Bench, Effort, climb, search
@@ -176,3 +177,15 @@ def test_held_rows_teach_nothing():
     ]
     parts = [trial.form.parts[0].counters for trial in trials]
     np.testing.assert_array_equal(*parts)
+
+
+def test_growth_ends_where_the_rows_held_out_gain_no_more(monkeypatch):
+    """Labels drawn at random: there is room for thousands of rows, and no use for them."""
+    rng = np.random.default_rng(0)
+    given = Problem.of(rng.normal(size=(400, 5)), rng.integers(0, 2, (400, 1)).astype(float), None, "classification")
+    effort = Effort(400, 400, 10, (Refit(10.0),))
+    monkeypatch.setattr(trials, "PATIENCE", 24)
+    found = Bench(given, 1 << 16, 0, effort).fit(Recipe("thresholds", 0.0, n_concat=2))
+    assert 24 <= found.n_rows < 100
+    fewer = Bench(given, 1 << 16, 0, replace(effort, most_rows=10)).fit(Recipe("thresholds", 0.0, n_concat=2))
+    assert fewer.n_rows == 10
