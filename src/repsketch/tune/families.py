@@ -57,7 +57,7 @@ def bit_family(problem: Problem, seed: int) -> Family:
         return inputs, PooledRows(pool, len(codes), codes.shape[1], codes)
 
     kept, held = (Bits(_pool_bits(pool, inputs.values(problem.X[rows]))) for rows in (problem.kept, problem.held))
-    return Family("bits", kept, held, store, 4_000)
+    return Family("bits", kept, held, store, 6_000)
 
 
 def _pool_bits(pool: CodePool, values: np.ndarray) -> np.ndarray:
