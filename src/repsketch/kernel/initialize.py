@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 _WIDE, _WIDE_ROWS = 512, 1_024
-_SCREENED = 8_192  # rows that single directions are looked at on
 _N_BINS = 12
 _MOST_CURVED = 16  # outputs
 _NEW = 0.3  # length of what a direction adds to those before it, at least
@@ -72,8 +71,7 @@ def screened_projection(X: np.ndarray, targets: np.ndarray, n_components: int, r
     d = X.shape[1]
     if d > _WIDE:
         return initial_projection(X, targets, n_components, rng)
-    X, targets = X[:_SCREENED].astype(np.float64), targets[:_SCREENED].astype(np.float64)
-    X, targets = X / np.sqrt(len(X)), targets / np.sqrt(len(X))
+    X, targets = X.astype(np.float64) / np.sqrt(len(X)), targets / np.sqrt(len(X))
     ridge, (left, sizes, right) = _ridge(X, targets)
     columns = np.linalg.svd(ridge, full_matrices=False)[0][:, : max(1, n_components // 2)]
     rest = targets - X @ ridge

@@ -6,7 +6,7 @@ import torch
 
 from repsketch.sketch import CompiledSketch
 from repsketch.sketch.train.columns import READINGS, find_kinds, projected_inputs
-from repsketch.sketch.train.interpolated import Lesson, Shape, assemble, train_interpolated
+from repsketch.sketch.train.interpolated import Lesson, Shape, Student, assemble, train_interpolated
 
 N = 400
 
@@ -38,6 +38,27 @@ def test_the_form_predicts_what_was_trained(reading, projection_type, n_classes)
         assert (trained.argmax(axis=1) == labels.argmax(axis=1)).mean() > 0.85
     else:
         assert np.abs(trained - labels).mean() < 0.4 * np.abs(labels - np.median(labels)).mean()
+
+
+def test_torch_trains_in_one_thread(monkeypatch):
+    """Two would wait for each other at every small step."""
+    seen = []
+    real = Student.__call__
+
+    def call(self, values):
+        seen.append(torch.get_num_threads())
+        return real(self, values)
+
+    before = torch.get_num_threads()
+    monkeypatch.setattr(Student, "__call__", call)
+    torch.set_num_threads(2)
+    try:
+        lesson = Lesson(np.arange(40).reshape(20, 2), np.zeros((20, 1)), None, 0.0, "regression")
+        train_interpolated(lesson, lesson, Shape(1, 2), n_steps=4)
+        assert set(seen) == {1}
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_noise_keeps_rows_from_being_learned_by_heart():
