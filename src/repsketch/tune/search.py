@@ -21,6 +21,7 @@ from .trials import MOST_ROWS, Base, GreedyTrials, Refit, Trial
 CLOSE = 0.03  # of what the best recipe explains: others so near to it are starts of the climb, too
 N_STARTS, N_CLIMBED, N_THOROUGH = 3, 12, 2  # recipes to start from, looked at on the way, fitted thoroughly
 NOISE = 0.5  # standard errors of the mean difference on the rows held out; so little is no reason for more bytes
+ALIKE = 1.1  # times as many bytes count as equally many
 SMALL_ROWS = 20_000  # of so few rows none is spared in the end: the best recipe is trained again on all
 MOST_WORK = 40_000 << 10  # rows of data times bytes of budget in a climb: rows of a sketch take time by both
 RACED = 1_024  # bytes at which kinds of greedy rows are compared, where there is more room
@@ -149,7 +150,8 @@ def search(
         return list(dict.fromkeys(recipe for recipe in map(change, recipes) if recipe is not None))
 
     firsts = changed(first_recipes(problem, glance.fits))
-    with progress_bar("searching", 2 * len(firsts) + N_CLIMBED + 3 * N_THOROUGH, enabled=progress) as bar:
+    n_raced = sum(recipe.is_greedy for recipe in firsts) if budget > RACED else 0
+    with progress_bar("searching", n_raced + len(firsts) + N_CLIMBED + 3 * N_THOROUGH, enabled=progress) as bar:
 
         def fit(bench: Bench, recipe: Recipe, until: float) -> Trial | None:
             """One fit, unless that share of the time is over."""
@@ -158,9 +160,11 @@ def search(
             bar.advance(3 if bench.effort is thorough else 1, note=str(recipe))
             return trial
 
-        if budget > RACED:
+        if n_raced:
             race = Bench(problem, RACED, seed, efforts.glance)
-            firsts = _without_slower(firsts, problem, lambda recipe: fit(race, recipe, 0.1))
+            left = _without_slower(firsts, problem, lambda recipe: fit(race, recipe, 0.1))
+            bar.advance(len(firsts) - len(left))
+            firsts = left
         glanced: dict[Recipe, Trial | None] = {}
         for recipe in firsts:
             is_first = not any(glanced.values())  # however late it is, there must be one
@@ -187,9 +191,10 @@ def search(
 
 
 def smallest_of_the_best(found: list[tuple[Recipe, Trial]]) -> tuple[Recipe, Trial]:
-    """Of sorted trials the one of fewest bytes that the best one does not lead by more than half a standard error.
+    """Of sorted trials that the best does not lead by more than half a standard error the smallest.
 
-    Of many sketches judged on the same few rows the best owes its place to luck, too, and a large one more so.
+    Of many sketches judged on the same few rows the best owes its place to luck, too, and a large one more so. A tenth
+    of the bytes more or less is no difference: of such the best is taken.
     """
     best = found[0][1].losses
 
@@ -197,7 +202,9 @@ def smallest_of_the_best(found: list[tuple[Recipe, Trial]]) -> tuple[Recipe, Tri
         behind = trial.losses - best
         return bool(behind.mean() <= NOISE * behind.std() / np.sqrt(len(behind)))
 
-    return min((pair for pair in found if is_as_good(pair[1])), key=lambda pair: pair[1].judged.nbytes)
+    as_good = [pair for pair in found if is_as_good(pair[1])]
+    most = ALIKE * min(trial.judged.nbytes for _, trial in as_good)
+    return next(pair for pair in as_good if pair[1].judged.nbytes <= most)
 
 
 def _sorted(pairs: Iterable[tuple[Recipe, Trial | None]]) -> list[tuple[Recipe, Trial]]:

@@ -101,7 +101,7 @@ def test_first_recipes_are_of_every_kind():
 
 
 def test_the_smallest_of_those_that_are_as_good():
-    """Three are within half a standard error of the best; one that is as small as any is too far behind."""
+    """Some are within half a standard error of the best; the smallest is too far behind. A few bytes do not count."""
     rng = np.random.default_rng(0)
     noise = rng.normal(size=400)
     noise = (noise - noise.mean()) / noise.std() / 20  # half a standard error of the mean is 0.00125
@@ -113,6 +113,7 @@ def test_the_smallest_of_those_that_are_as_good():
     found = [trial(900, 0.0), trial(700, 0.0005), trial(500, 0.0012), trial(100, 0.0013)]
     assert searching.smallest_of_the_best(found)[1].name == "500"
     assert searching.smallest_of_the_best(found[:1])[1].name == "900"
+    assert searching.smallest_of_the_best([*found[:2], trial(540, 0.001), *found[2:]])[1].name == "540"
 
 
 def test_a_climb_climbs(monkeypatch):
