@@ -10,6 +10,7 @@ from math import exp, log
 from pathlib import Path
 from statistics import mean
 
+from repsketch.benchmarks.frontier import asked
 from repsketch.benchmarks.frontier import tables as frontier
 from repsketch.benchmarks.frontier.results import read_results as read_frontier
 from repsketch.benchmarks.paper import tables as paper
@@ -103,9 +104,14 @@ def replaced(text: str, name: str, content: str) -> str:
     return f"{before}{begin}\n{content}\n{END}{after}"
 
 
+def paper_results() -> paper.Results:
+    """What ``repsketch paper`` found."""
+    return read_results(ROOT / "benchmarks/results/paper")
+
+
 def from_paper(table: Callable[[paper.Results], str]) -> Callable[[], str]:
     """A table of what ``repsketch paper`` found."""
-    return lambda: table(read_results(ROOT / "benchmarks/results/paper"))
+    return lambda: table(paper_results())
 
 
 def from_frontier(
@@ -142,6 +148,8 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "losses": from_frontier(frontier.losses_table),
         "summary": from_frontier(frontier.summary_table),
         "halved": from_frontier(frontier.halved_text),
+        "floors": from_frontier(asked.floors_table),
+        "reductions": from_frontier(lambda results: asked.reductions_table(results, paper_results())),
         "scores": from_frontier(frontier.scores_table),
         "teachers": from_frontier(frontier.teachers_table),
         "ablation": from_frontier(frontier.ablation_table, name="ablation"),

@@ -3,7 +3,7 @@
 from statistics import mean
 
 from ..paper.results import spread
-from ..paper.tables import named, table
+from ..paper.tables import named, table, titled
 from .leads import Cell, Results, against, against_best, budgets_of, compare, count, peers_of, scores_of
 from .settings import OURS
 
@@ -64,7 +64,7 @@ def scores_table(results: Results) -> str:
             best = (min if is_less else max)(known, key=lambda method: known[method])
             cells = [spread(values, 3 if is_less else 4) for values in scores.values()]
             cells = [f"**{cell}**" if method == best else cell for method, cell in zip(methods, cells, strict=True)]
-            rows.append([f"{named(name, result)}, {result['metric']}", size(budget), *cells])
+            rows.append([titled(name, result), size(budget), *cells])
     return table(["", "bytes", *methods], rows) if rows else NOTHING
 
 
@@ -73,7 +73,7 @@ def short_table(results: Results, budgets: tuple[int, ...] = (512, 1024, 4096)) 
     cells = {(cell.dataset, cell.budget): cell for cell in against_best(results)}
     rows = []
     for name, result in results.items():
-        row = [f"{named(name, result)}, {result['metric']}"]
+        row = [titled(name, result)]
         for budget in budgets:
             cell = cells.get((name, budget))
             row.append("–" if cell is None else _duel(cell, digits(results, cell)))
@@ -98,7 +98,7 @@ def ablation_table(results: Results) -> str:
                 row.append("–" if cell is None else f"{lead_text(cell, digits(results, cell))}{star}")
         rows.append(row)
     columns = [
-        f"{named(dataset, result)}, {result['metric']}, {size(budget)}"
+        f"{titled(dataset, result)}, {size(budget)}"
         for dataset, result in results.items()
         for budget in budgets_of(results)
     ]
