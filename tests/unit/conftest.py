@@ -14,6 +14,6 @@ def brief_search(monkeypatch):
     brief = (replace(effort, n_steps=30, refits=effort.refits[:2]) for effort in search.EFFORTS)
     monkeypatch.setattr(search, "EFFORTS", search.Efforts(*brief))
     monkeypatch.setattr(recipes, "N_FIRST", 2)
-    monkeypatch.setattr(search, "N_CLIMBED", 4)
+    monkeypatch.setattr(search, "CLIMBED", 6)
     monkeypatch.setattr(search, "N_THOROUGH", 1)
     monkeypatch.setattr(company, "fit_company", lambda *_, **__: [])

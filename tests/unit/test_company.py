@@ -35,7 +35,7 @@ def test_a_peer_that_is_worse_is_not_named():
 def test_compress_keeps_company(load, monkeypatch):
     from repsketch.tune import search
 
-    monkeypatch.setattr(search, "N_CLIMBED", 2)
+    monkeypatch.setattr(search, "CLIMBED", 6)
     X, y = load(return_X_y=True)
     summary = rs.compress(None, X, y, budget="300B", random_state=0, progress=False).summary
     assert [row["name"] for row in summary.rows] == ["sketch", "boosted trees", "int8 network", "linear"]

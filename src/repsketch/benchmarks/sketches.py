@@ -1,7 +1,7 @@
-"""Our side of the speed benchmark: sketches of the paper's sizes, and a small one of bit rows.
+"""Our side of the speed benchmark: sketches of the paper's sizes, and the teacher compressed to 1 KB.
 
-Speed does not depend on how well a sketch was trained, so none is distilled here: the paper's sizes get a random
-projection and counters refitted to the teacher, the bit rows random contents (and so no score).
+Speed does not depend on how well a sketch was trained, so the paper's sizes are not distilled: they get a random
+projection and counters refitted to the teacher.
 """
 
 from dataclasses import dataclass
@@ -9,20 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from ..compress import compress
 from ..kernel import KernelModel
 from ..lsh import L2
-from ..lsh.pool import CodePool, PooledRows
 from ..runtime.native import NativeRuntime
-from ..sketch import CompiledSketch, Form, KernelSketch, Sketch, build_sketch
-from ..sketch.inputs import Inputs
-from ..sketch.part import Part
+from ..sketch import CompiledSketch, KernelSketch, Sketch, build_sketch
 from .datasets import paper_sizes
 from .engine import Engine
 from .teachers import Case
 
 FIT_ROWS = 8192  # to refit counters on
-BIT_ROWS, BIT_CONCAT, POOL_CODES = 48, 4, 1024  # about 1 KB: 16 counters and 40 bits of indices a row
-BIT_STEPS = 32.0  # whole steps a standard deviation
+COMPRESSED = "1KB"
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,6 @@ class Contender:
 
     name: str
     sketch: Sketch
-    is_model: bool
 
 
 def build_ours(case: Case) -> list[Engine]:
@@ -40,12 +36,12 @@ def build_ours(case: Case) -> list[Engine]:
 
 
 def contenders(case: Case) -> list[Contender]:
-    """The paper's size in float32 and int, and 1 KB of bit rows."""
+    """The paper's size in float32 and int, and the teacher in 1 KB."""
     paper = paper_sketch(case)
     return [
-        Contender("sketch, paper's size, int", paper.quantize(case.X_train), True),
-        Contender("sketch, paper's size, float32", paper, True),
-        Contender("sketch, 1 KB of bit rows, int", bit_sketch(case.X_train.shape[1]), False),
+        Contender("sketch, paper's size, int", paper.quantize(case.X_train)),
+        Contender("sketch, paper's size, float32", paper),
+        Contender("sketch, compressed to 1 KB", compressed_sketch(case)),
     ]
 
 
@@ -73,18 +69,11 @@ def paper_sketch(case: Case) -> KernelSketch:
     return build_sketch(kernel, sizes.n_rows, 2**sizes.n_concat, progress=False).refit(X, targets, progress=False)
 
 
-def bit_sketch(n_features: int, n_rows: int = BIT_ROWS) -> CompiledSketch:
-    """Rows of four bits out of a pool of 1024 seeded ones, over standardised columns in whole steps."""
-    rng = np.random.default_rng(0)
-    inputs = Inputs(n_features, scales=np.full(1, BIT_STEPS, np.float32), limits=(-127, 127))
-    pool = CodePool(
-        "sparse", POOL_CODES, n_features, seed=1, n_nonzeros=2, is_seeded=True, spread=40, width_bits=0,
-        booleans=inputs.booleans,
-    )  # fmt: skip
-    rows = PooledRows(pool, n_rows, BIT_CONCAT, rng.integers(0, POOL_CODES, (n_rows, BIT_CONCAT)))
-    counters = rng.integers(-127, 128, (n_rows, rows.n_buckets, 1)).astype(np.int8)
-    part = Part(rows, counters, np.full(1, 0.01, np.float32), "int8", aggregate="sum")
-    return CompiledSketch(Form(inputs, None, (part,), np.zeros(1, np.float32)))
+def compressed_sketch(case: Case) -> CompiledSketch:
+    """What ``compress`` makes of the teacher within 1 KB."""
+    return compress(
+        case.teacher, case.X_train, case.y_train, budget=COMPRESSED, task=case.task, random_state=0, progress=False
+    )
 
 
 def _engine(contender: Contender) -> Engine:
@@ -102,5 +91,4 @@ def _engine(contender: Contender) -> Engine:
         row=lambda x: sketch.predict_one(x[0]),
         rows_in_c=in_c,
         nbytes=sketch.nbytes,
-        is_model=contender.is_model,
     )

@@ -12,7 +12,7 @@ from .problem import Problem
 COMPONENTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128)
 N_FIRST = 4  # numbers of coordinates that are glanced at
 CONCATS = (1, 2, 3, 4, 5, 6)
-RATES = (0.05, 0.1, 0.3, 0.6)
+RATES = (0.05, 0.1, 0.3, 0.6, 1.0)
 LEVELS = (4, 8, 16)
 SPEEDS = (0.01, 0.02, 0.04)
 COUNTER_TYPES = ("int4", "int8")
@@ -46,7 +46,7 @@ class Recipe:
 
     family: str
     mixture: float
-    n_concat: int = 3
+    n_concat: int = 4
     rate: float = 0.3
     counter_type: str = "int4"
     reuse: float = 0.3
@@ -84,7 +84,8 @@ def first_recipes(problem: Problem, fits: Callable[[Recipe], bool]) -> Iterator[
     counter_type = "int4" if problem.task == "classification" else "int8"
     for family in ("thresholds", *(("fine thresholds",) if has_numbers(problem) else ()), "bits"):
         reuse = 0.0 if family == "bits" else Recipe.reuse
-        yield Recipe(family, mixture, counter_type=counter_type, reuse=reuse)
+        for share in (mixture, 0.0) if problem.answers is not None else (mixture,):
+            yield Recipe(family, share, counter_type=counter_type, reuse=reuse)
     is_few = problem.task == "classification" and len(problem.kept) < FEW_ROWS * problem.n_columns
     smooth = Recipe("interpolated", mixture, rate=0.1, noise=0.3 if is_few else 0.0)
     fitting = _fitting(smooth, fits)
@@ -116,7 +117,7 @@ def neighbours(recipe: Recipe, problem: Problem) -> Iterator[Recipe]:
     """Recipes that differ in one thing, what tells most first."""
     values: dict[str, tuple]
     if recipe.is_greedy:
-        values = {"reuse": REUSES, "rate": RATES, "n_concat": CONCATS, "mixture": SHARES, "counter_type": COUNTER_TYPES}
+        values = {"n_concat": CONCATS, "mixture": SHARES, "rate": RATES, "reuse": REUSES, "counter_type": COUNTER_TYPES}
         if recipe.family == "bits":  # its codes come from the seed: a new one takes no byte
             del values["reuse"]
     else:

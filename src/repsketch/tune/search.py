@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, count
 from typing import NamedTuple
 
 import numpy as np
@@ -19,13 +19,17 @@ from .smooth import SmoothTrials
 from .trials import MOST_ROWS, Base, GreedyTrials, Refit, Trial
 
 CLOSE = 0.03  # of what the best recipe explains: others so near to it are starts of the climb, too
-N_STARTS, N_CLIMBED, N_THOROUGH = 3, 12, 2  # recipes to start from, looked at on the way, fitted thoroughly
+N_STARTS, N_THOROUGH = 3, 2  # recipes to start from, and fitted thoroughly in the end
+CLIMBED = 48  # what may be spent on the way, by ``cost_of``: some twenty seconds
+N_LEADERS, CLOSER = 2, 0.02  # kinds that are climbed from in turns, as long as they are so close
 NOISE = 0.5  # standard errors of the mean difference on the rows held out; so little is no reason for more bytes
 ALIKE = 1.1  # times as many bytes count as equally many
 SMALL_ROWS = 20_000  # of so few rows none is spared in the end: the best recipe is trained again on all
-MOST_WORK = 40_000 << 10  # rows of data times bytes of budget in a climb: rows of a sketch take time by both
+MOST_WORK = 80_000 << 10  # rows of data times bytes of budget in a climb: rows of a sketch take time by both
 RACED = 1_024  # bytes at which kinds of greedy rows are compared, where there is more room
-FEWER_FROM = 2_048  # bytes; from there on fewer rows than fit may be best
+FEWER_FROM = 2_048  # bytes; from there on fewer rows than fit may be best, and deeper ones
+DEEP = 5
+GLANCED, FINISHED = 2, 9  # what a glance and a thorough fit cost, as ``cost_of``
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class Effort:
 
 
 ALL = 1 << 40
-GLANCE = Effort(4_000, 20_000, 800, (Refit(10.0),))
+GLANCE = Effort(8_000, 20_000, 800, (Refit(10.0),))
 CLIMB = Effort(10_000, 40_000, 1_200, (Refit(3.0), Refit(30.0, True), Refit(1_000.0, True)))
 THOROUGH = Effort(
     ALL, ALL, 4_000, (Refit(1.0), Refit(3.0), Refit(30.0), Refit(30.0, True), Refit(300.0, True), Refit(3_000.0, True))
@@ -150,38 +154,50 @@ def search(
         return list(dict.fromkeys(recipe for recipe in map(change, recipes) if recipe is not None))
 
     firsts = changed(first_recipes(problem, glance.fits))
-    n_raced = sum(recipe.is_greedy for recipe in firsts) if budget > RACED else 0
-    with progress_bar("searching", n_raced + len(firsts) + N_CLIMBED + 3 * N_THOROUGH, enabled=progress) as bar:
+    greedy = [recipe for recipe in firsts if recipe.is_greedy]
+    n_glances = len(firsts) + (len(greedy) if budget > RACED else 0)
+    with progress_bar("searching", GLANCED * n_glances + CLIMBED + FINISHED * N_THOROUGH, enabled=progress) as bar:
+        n_done = 0.0
 
-        def fit(bench: Bench, recipe: Recipe, until: float) -> Trial | None:
+        def fit(bench: Bench, recipe: Recipe, until: float, n_steps: float) -> Trial | None:
             """One fit, unless that share of the time is over."""
+            nonlocal n_done
             is_late = time.monotonic() - started > until * (time_limit or float("inf"))
             trial = None if is_late else bench.fit(recipe)
-            bar.advance(3 if bench.effort is thorough else 1, note=str(recipe))
+            bar.advance(n_steps, note=str(recipe))
+            n_done += n_steps
             return trial
 
-        if n_raced:
+        if budget > RACED:
             race = Bench(problem, RACED, seed, efforts.glance)
-            left = _without_slower(firsts, problem, lambda recipe: fit(race, recipe, 0.1))
-            bar.advance(len(firsts) - len(left))
-            firsts = left
+            raced = _sorted((recipe, fit(race, recipe, 0.1, GLANCED)) for recipe in greedy)
+            ahead = changed(_ahead(raced, problem, budget))
+            firsts = [*(ahead or greedy), *(recipe for recipe in firsts if not recipe.is_greedy)]
         glanced: dict[Recipe, Trial | None] = {}
         for recipe in firsts:
             is_first = not any(glanced.values())  # however late it is, there must be one
-            glanced[recipe] = fit(glance, recipe, float("inf") if is_first else 0.2)
+            glanced[recipe] = fit(glance, recipe, float("inf") if is_first else 0.2, GLANCED)
         found = _sorted(glanced.items())
         if not found:
             raise InputError(
                 f"a budget of {budget} bytes for {problem.X.shape[1]} columns and {problem.n_outputs} outputs: no "
                 "sketch is so small. Raise the budget, or drop columns."
             )
+        bar.advance(GLANCED * n_glances - n_done)
         n_rows = max(efforts.climb.n_rows, MOST_WORK // budget)
         bench = Bench(problem, budget, seed, replace(efforts.climb, n_rows=n_rows))
-        starts = _varied(_close(found, problem), N_STARTS)
-        climbed = climb(starts, lambda recipe: changed(neighbours(recipe, problem)), lambda r: fit(bench, r, 0.6))
+        n_done = 0.0
+        climbed = climb(
+            _varied(_close(found, problem), N_STARTS),
+            lambda recipe: changed(neighbours(recipe, problem)),
+            lambda recipe: fit(bench, recipe, 0.6, cost_of(recipe, budget)),
+            lambda found: _varied(_close(found, problem, CLOSER), N_LEADERS),
+            lambda recipe: cost_of(recipe, budget),
+        )
+        bar.advance(max(0.0, CLIMBED - n_done))
         bench = Bench(problem, budget, seed, thorough)
         best = _varied(_close(climbed or found, problem), N_THOROUGH)
-        fitted = [(recipe, fit(bench, recipe, 0.9)) for recipe in best]
+        fitted = [(recipe, fit(bench, recipe, 0.9, FINISHED)) for recipe in best]
         found = _sorted([*fitted, *climbed, *found])  # a short training may be the better one
     recipe, chosen = smallest_of_the_best(found)
     others = [trial for _, trial in found if trial is not chosen]
@@ -212,20 +228,24 @@ def _sorted(pairs: Iterable[tuple[Recipe, Trial | None]]) -> list[tuple[Recipe, 
     return sorted(((r, trial) for r, trial in pairs if trial is not None), key=lambda pair: pair[1].loss)
 
 
-def _without_slower(recipes: list[Recipe], problem: Problem, fit: Callable[[Recipe], Trial | None]) -> list[Recipe]:
-    """The recipes without greedy ones that a race at few bytes shows behind: to grow them all takes long."""
-    raced = _sorted((recipe, fit(recipe)) for recipe in recipes if recipe.is_greedy)
-    winners = _close(raced, problem)
-    return [recipe for recipe in recipes if not recipe.is_greedy or not winners or recipe in winners]
+def _ahead(raced: list[tuple[Recipe, Trial]], problem: Problem, budget: int) -> list[Recipe]:
+    """The recipes that a race at few bytes did not show behind, and with much room as many deeper ones.
+
+    Of bits, which take the longest to grow, it is the best only.
+    """
+    close = _close(raced, problem)
+    bits = [recipe for recipe in close if recipe.family == "bits"]
+    best = [recipe for recipe in close if recipe not in bits[1:]]
+    return [*best, *(replace(recipe, n_concat=DEEP) for recipe in best)] if budget > FEWER_FROM else best
 
 
-def _close(found: list[tuple[Recipe, Trial]], problem: Problem) -> list[Recipe]:
-    """The best recipe and those close to it; none of none."""
+def _close(found: list[tuple[Recipe, Trial]], problem: Problem, share: float = CLOSE) -> list[Recipe]:
+    """The best recipe and those close to it, by a share of what it explains; none of none."""
     if not found:
         return []
     constant = problem.held_objective.loss(np.repeat(problem.held_objective.start()[None], len(problem.held), axis=0))
     least = found[0][1].loss
-    return [recipe for recipe, trial in found if trial.loss <= least + CLOSE * abs(constant - least)]
+    return [recipe for recipe, trial in found if trial.loss <= least + share * abs(constant - least)]
 
 
 def _varied(recipes: list[Recipe], n: int) -> list[Recipe]:
@@ -235,18 +255,41 @@ def _varied(recipes: list[Recipe], n: int) -> list[Recipe]:
     return order[:n]
 
 
+def cost_of(recipe: Recipe, budget: int) -> float:
+    """What a fit on the climb takes, in thirds of a second or so.
+
+    >>> [cost_of(Recipe(family, 0.5), 4096) for family in ("thresholds", "bits", "interpolated")]
+    [3.0, 8.0, 3.0]
+    """
+    if recipe.family == "bits":
+        return min(max(2.0, budget / 512), 16.0)
+    return min(max(1.0, budget / 1024), 3.0) if recipe.is_greedy else 3.0
+
+
 def climb(
-    starts: list[Recipe], near: Callable[[Recipe], Iterable[Recipe]], fit: Callable[[Recipe], Trial | None]
+    starts: list[Recipe],
+    near: Callable[[Recipe], Iterable[Recipe]],
+    fit: Callable[[Recipe], Trial | None],
+    leaders: Callable[[list[tuple[Recipe, Trial]]], list[Recipe]],
+    cost: Callable[[Recipe], float],
 ) -> list[tuple[Recipe, Trial]]:
-    """What was found on the way from ``starts`` to a neighbour of the best, of the best then, and so on; sorted."""
+    """What was found on the way from ``starts`` to a neighbour of the best, of the best then, and so on; sorted.
+
+    ``leaders`` names those of the sorted finds whose neighbours are looked at next, in turns.
+    """
     seen: dict[Recipe, Trial | None] = {recipe: fit(recipe) for recipe in starts}
-    while sum(trial is not None for trial in seen.values()) < N_CLIMBED:
-        neighbours = chain.from_iterable(near(recipe) for recipe, _ in _sorted(seen.items()))
-        unseen = next((recipe for recipe in neighbours if recipe not in seen), None)
-        if unseen is None:
+    for turn in count():
+        found = _sorted(seen.items())
+        if not found or sum(cost(recipe) for recipe, _ in found) >= CLIMBED:
             break
-        seen[unseen] = fit(unseen)
-    return _sorted(seen.items())
+        leading = leaders(found)
+        leader = leading[turn % len(leading)]
+        kin = sorted((recipe for recipe, _ in found), key=lambda recipe: recipe.family != leader.family)
+        unseen = (recipe for recipe in chain.from_iterable(map(near, [leader, *kin])) if recipe not in seen)
+        if (recipe := next(unseen, None)) is None:
+            break
+        seen[recipe] = fit(recipe)
+    return found
 
 
 def _trained_on_all(problem: Problem, budget: int, seed: int, recipe: Recipe, chosen: Trial) -> Trial:

@@ -90,8 +90,9 @@ def test_first_recipes_are_of_every_kind():
         return recipe.n_components <= 8
 
     found = list(first_recipes(problem(), fits))
-    assert [recipe.family for recipe in found] == ["thresholds", "fine thresholds", "bits", *["interpolated"] * 6]
-    sizes = [(recipe.n_components, recipe.start) for recipe in found[3:]]
+    greedy = [(recipe.family, recipe.mixture) for recipe in found if recipe.is_greedy]
+    assert greedy == [(name, share) for name in ("thresholds", "fine thresholds", "bits") for share in (0.5, 0.0)]
+    sizes = [(recipe.n_components, recipe.start) for recipe in found if not recipe.is_greedy]
     screened = [(4, "screened"), (5, "screened")]
     assert sizes == [(2, "principal"), (4, "principal"), (5, "principal"), (8, "principal"), *screened]
     booleans = Problem.of((problem().X[:, :2] > 0).astype(np.float32), problem().labels, None, "classification")
@@ -117,8 +118,8 @@ def test_the_smallest_of_those_that_are_as_good():
 
 
 def test_a_climb_climbs(monkeypatch):
-    """A loss with one lowest point, K = 5 and rate 0.6, three steps away."""
-    monkeypatch.setattr(searching, "N_CLIMBED", 16)
+    """A loss with one lowest point, K = 5 and rate 0.6, two steps away."""
+    monkeypatch.setattr(searching, "CLIMBED", 12)
     asked = []
 
     def fit(recipe):
@@ -127,10 +128,45 @@ def test_a_climb_climbs(monkeypatch):
         return Trial(str(recipe), np.full(3, distance + 0.1 * (recipe.counter_type == "int8")), None)
 
     unlabelled = replace(problem(), answers=None)
-    found = climb([Recipe("bits", 0.5)], lambda recipe: neighbours(recipe, unlabelled), fit)
+    found = climb(
+        [Recipe("bits", 0.5)],
+        lambda recipe: neighbours(recipe, unlabelled),
+        fit,
+        lambda found: [found[0][0]],
+        lambda recipe: 1.0,
+    )
     assert (found[0][0].n_concat, found[0][0].rate) == (5, 0.6)
-    assert len(asked) == len(set(asked)) <= searching.N_CLIMBED
+    assert len(asked) == len(set(asked)) == 12
     assert [trial.loss for _, trial in found] == sorted(trial.loss for _, trial in found)
+
+
+def test_kinds_that_are_close_are_climbed_in_turns(monkeypatch):
+    monkeypatch.setattr(searching, "CLIMBED", 8)
+    asked = []
+
+    def fit(recipe):
+        asked.append(recipe)
+        return Trial(str(recipe), np.full(3, 1.0 if recipe in starts else 2.0), None)
+
+    starts = [Recipe("bits", 0.5), Recipe("thresholds", 0.5)]
+    climb(starts, lambda recipe: neighbours(recipe, problem()), fit, lambda _: starts, lambda recipe: 1.0)
+    assert [recipe.family for recipe in asked[2:]] == ["bits", "thresholds"] * 3
+
+
+def test_a_race_leaves_those_close_to_the_best():
+    """What a constant explains is 0.69 of the loss: 0.03 of that is close."""
+    given = problem()
+    losses = {"thresholds": (0.20, 0.21), "fine thresholds": (0.30, 0.19), "bits": (0.19, 0.2)}
+    raced = [
+        (Recipe(family, mixture), Trial(family, np.full(3, loss), None))
+        for family, both in losses.items()
+        for mixture, loss in zip((0.5, 0.0), both, strict=True)
+    ]
+    raced.sort(key=lambda pair: pair[1].loss)
+    found = {(recipe.family, recipe.mixture) for recipe in searching._ahead(raced, given, 2048)}
+    assert found == {("fine thresholds", 0.0), ("bits", 0.5), ("thresholds", 0.5)}
+    deeper = searching._ahead(raced, given, 4096)
+    assert [recipe.n_concat for recipe in deeper] == [4] * 3 + [searching.DEEP] * 3
 
 
 def test_what_is_tried_in_place_of_a_recipe(brief_search):
