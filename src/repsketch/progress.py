@@ -11,6 +11,9 @@ class _Silent:
     def advance(self, steps: float = 1, note: str = "") -> None:
         """Do nothing."""
 
+    def reach(self, steps: float) -> None:
+        """Do nothing."""
+
 
 class _Bar:
     def __init__(self, progress, task):
@@ -20,10 +23,14 @@ class _Bar:
         """Move on by ``steps`` and show ``note`` beside the bar."""
         self._progress.update(self._task, advance=steps, note=note)
 
+    def reach(self, steps: float) -> None:
+        """Move to ``steps`` from the left, wherever it was."""
+        self._progress.update(self._task, completed=steps)
+
 
 @contextmanager
 def progress_bar(title: str, total: float | None, *, enabled: bool = True) -> Iterator[_Bar | _Silent]:
-    """Yield a bar with ``advance(steps, note)``; silent without a terminal or without rich.
+    """Yield a bar with ``advance(steps, note)`` and ``reach(steps)``; silent without a terminal or without rich.
 
     ``total`` is None where nobody knows how much is to come.
 

@@ -155,17 +155,14 @@ def search(
 
     firsts = changed(first_recipes(problem, glance.fits))
     greedy = [recipe for recipe in firsts if recipe.is_greedy]
-    n_glances = len(firsts) + (len(greedy) if budget > RACED else 0)
-    with progress_bar("searching", GLANCED * n_glances + CLIMBED + FINISHED * N_THOROUGH, enabled=progress) as bar:
-        n_done = 0.0
+    looked = GLANCED * (len(firsts) + (len(greedy) if budget > RACED else 0))
+    with progress_bar("searching", looked + CLIMBED + FINISHED * N_THOROUGH, enabled=progress) as bar:
 
-        def fit(bench: Bench, recipe: Recipe, until: float, n_steps: float) -> Trial | None:
+        def fit(bench: Bench, recipe: Recipe, until: float, cost: float) -> Trial | None:
             """One fit, unless that share of the time is over."""
-            nonlocal n_done
             is_late = time.monotonic() - started > until * (time_limit or float("inf"))
             trial = None if is_late else bench.fit(recipe)
-            bar.advance(n_steps, note=str(recipe))
-            n_done += n_steps
+            bar.advance(cost, note=str(recipe))
             return trial
 
         if budget > RACED:
@@ -183,10 +180,9 @@ def search(
                 f"a budget of {budget} bytes for {problem.X.shape[1]} columns and {problem.n_outputs} outputs: no "
                 "sketch is so small. Raise the budget, or drop columns."
             )
-        bar.advance(GLANCED * n_glances - n_done)
+        bar.reach(looked)
         n_rows = max(efforts.climb.n_rows, MOST_WORK // budget)
         bench = Bench(problem, budget, seed, replace(efforts.climb, n_rows=n_rows))
-        n_done = 0.0
         climbed = climb(
             _varied(_close(found, problem), N_STARTS),
             lambda recipe: changed(neighbours(recipe, problem)),
@@ -194,7 +190,7 @@ def search(
             lambda found: _varied(_close(found, problem, CLOSER), N_LEADERS),
             lambda recipe: cost_of(recipe, budget),
         )
-        bar.advance(max(0.0, CLIMBED - n_done))
+        bar.reach(looked + CLIMBED)
         bench = Bench(problem, budget, seed, thorough)
         best = _varied(_close(climbed or found, problem), N_THOROUGH)
         fitted = [(recipe, fit(bench, recipe, 0.9, FINISHED)) for recipe in best]
