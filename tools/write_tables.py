@@ -17,6 +17,7 @@ from repsketch.benchmarks.paper import tables as paper
 from repsketch.benchmarks.paper.results import read_results
 
 ROOT = Path(__file__).parent.parent
+NOT_YET = "Nothing was measured yet: run `python benchmarks/{}.py`."
 BEGIN, END = "<!-- generated: {} -->", "<!-- /generated -->"
 
 
@@ -80,6 +81,64 @@ def instructions_table() -> str:
                 f"{counted['batch_ratio']:.1f} |"
             )
     return "\n".join(lines)
+
+
+def classes_table() -> str:
+    """What one sketch for each class takes, and the smallest sketch of shared rows that is as accurate."""
+    rows = []
+    for name, found in _found("classes").items():
+        for each in filter(None, found["one each"]):
+            better = [point for point in filter(None, found["shared"]) if point["accuracy"] >= each["accuracy"]]
+            row = [f"{name}, {found['n_classes']} classes", f"{each['nbytes']:,}", f"{each['accuracy']:.4f}"]
+            if better:
+                row += [f"{better[0]['nbytes']:,}", f"{better[0]['accuracy']:.4f}"]
+                row.append(f"{each['nbytes'] / better[0]['nbytes']:.1f}x")
+            rows.append(row if better else [*row, "none", "", ""])
+    header = ["", "one sketch each: bytes", "accuracy", "shared rows: bytes", "accuracy", "times fewer"]
+    return paper.table(header, rows) if rows else NOT_YET.format("classes")
+
+
+def cost_table() -> str:
+    """Seconds and memory of compress by rows of data."""
+    sizes = _found("cost").get("sizes", [])
+    header = ["rows", *(f"{entry['n_rows']:,}" for entry in sizes)]
+    rows = [
+        ["seconds", *(f"{entry['seconds']:.0f}" for entry in sizes)],
+        ["MB beyond the data", *(f"{entry['more_bytes'] / 2**20:,.0f}" for entry in sizes)],
+        ["accuracy on other rows", *(f"{entry['accuracy']:.4f}" for entry in sizes)],
+        ["bytes", *(f"{entry['nbytes']:,}" for entry in sizes)],
+    ]
+    return paper.table(header, rows) if sizes else NOT_YET.format("cost")
+
+
+def intervals_table() -> str:
+    """What intervals from rows held out cover, in per cent."""
+    result = _found("calibration")
+    wanted = [f"{100 * confidence:g} %" for confidence in result["confidences"]]
+    rows = [
+        [f"{name}, {kind}", *(f"{100 * value:.1f}" for value in found[f"held out, {kind}"]["mean"])]
+        for name, found in result["intervals"].items()
+        for kind in ("coverage", "coverage of the worst quarter")
+    ]
+    return paper.table(["asked", *wanted], rows)
+
+
+def probabilities_table() -> str:
+    """Brier score and calibration error of teachers and their sketches."""
+    kinds = ("accuracy", "Brier score", "calibration error")
+    rows = [
+        [f"{name}, {who}", *(f"{found[f'{who}, {kind}']['mean']:.4f}" for kind in kinds)]
+        for name, found in _found("calibration")["probabilities"].items()
+        for who in ("teacher", "sketch")
+    ]
+    return paper.table(["", *kinds], rows)
+
+
+def _found(name: str) -> dict:
+    """What benchmarks/<name>.py measured, without where; nothing if it was never run."""
+    path = ROOT / f"benchmarks/results/{name}.json"
+    found = json.loads(path.read_text()) if path.is_file() else {}
+    return {key: value for key, value in found.items() if key != "environment"}
 
 
 def _ratio_to_onnxruntime(part: dict, engine: str, kind: str) -> float:
@@ -153,6 +212,10 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "scores": from_frontier(frontier.scores_table),
         "teachers": from_frontier(frontier.teachers_table),
         "ablation": from_frontier(frontier.ablation_table, name="ablation"),
+        "classes": classes_table,
+        "cost": cost_table,
+        "intervals": intervals_table,
+        "probabilities": probabilities_table,
         "aside-losses": from_frontier(frontier.losses_table, is_set_aside=True),
         "aside-scores": from_frontier(frontier.scores_table, is_set_aside=True),
     },
