@@ -29,6 +29,7 @@ MOST_WORK = 80_000 << 10  # rows of data times bytes of budget in a climb: rows 
 RACED = 1_024  # bytes at which kinds of greedy rows are compared, where there is more room
 FEWER_FROM = 2_048  # bytes; from there on fewer rows than fit may be best, and deeper ones
 DEEP = 5
+MOST_BIT_BYTES = 6_144  # of seeded bits: more of them take long to grow, and thresholds are then as good
 GLANCED, FINISHED = 2, 9  # what a glance and a thorough fit cost, as ``cost_of``
 
 
@@ -121,8 +122,9 @@ class Bench:
         return None if trial is None else replace(trial, n_steps=self.effort.n_steps)
 
     def _grow(self, recipe: Recipe, family: Family, n_concat: int, base: Base | None = None) -> Trial | None:
+        budget = min(self.budget, MOST_BIT_BYTES) if family.name == "bits" else self.budget
         greedy = GreedyTrials(
-            self.problem, family, n_concat, recipe.rate, recipe.mixture, recipe.counter_type, self.budget, recipe.reuse,
+            self.problem, family, n_concat, recipe.rate, recipe.mixture, recipe.counter_type, budget, recipe.reuse,
             self.seed, self.effort.most_rows, base,
         )  # fmt: skip
         return greedy.best(self.effort.refits, self.effort.shares)
@@ -258,7 +260,7 @@ def cost_of(recipe: Recipe, budget: int) -> float:
     [3.0, 8.0, 3.0]
     """
     if recipe.family == "bits":
-        return min(max(2.0, budget / 512), 16.0)
+        return min(max(2.0, budget / 512), MOST_BIT_BYTES / 512)
     return min(max(1.0, budget / 1024), 3.0) if recipe.is_greedy else 3.0
 
 

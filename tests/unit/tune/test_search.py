@@ -140,6 +140,12 @@ def test_a_climb_climbs(monkeypatch):
     assert [trial.loss for _, trial in found] == sorted(trial.loss for _, trial in found)
 
 
+def test_bits_are_not_grown_beyond_a_size(monkeypatch):
+    monkeypatch.setattr(searching, "MOST_BIT_BYTES", 300)
+    bench = Bench(problem(), 600, 3, EFFORT)
+    assert bench.fit(KINDS["bits"]).form.nbytes <= 300 < bench.fit(KINDS["thresholds"]).form.nbytes
+
+
 def test_kinds_that_are_close_are_climbed_in_turns(monkeypatch):
     monkeypatch.setattr(searching, "CLIMBED", 8)
     asked = []
