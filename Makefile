@@ -67,7 +67,7 @@ paper: $(VENV)/dev
 paper-quick: $(VENV)/dev
 	$(BIN)/repsketch paper --quick
 
-# Thirteen datasets, seven budgets, five seeds: hours; a run that was stopped goes on.
+# Thirteen datasets, seven budgets, five seeds: hours; a run that was stopped goes on, and results that are there are kept.
 frontier: $(VENV)/dev
 	$(BIN)/repsketch bench frontier
 

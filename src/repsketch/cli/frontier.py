@@ -34,15 +34,18 @@ def frontier(
     quick: Annotated[bool, typer.Option("--quick", help="one seed, few rows, two budgets: minutes, no result")] = False,
     workers: Annotated[int, typer.Option(help="processes", min=1)] = 2,
 ) -> None:
-    """Sketches and their peers at equal bytes, tuned alike. Stop it and start it again: it goes on."""
+    """Sketches and their peers at equal bytes, tuned alike. Stop it and start it again: it goes on.
+
+    What the results in the output folder hold already is not measured again; give another folder for that.
+    """
     from rich.console import Console
     from rich.markdown import Markdown
 
     from ..benchmarks.frontier.data import DATASETS, dataset_of
     from ..benchmarks.frontier.figures import draw_curves
-    from ..benchmarks.frontier.results import collect
+    from ..benchmarks.frontier.results import collect, read_results, restore
     from ..benchmarks.frontier.run import jobs_of, run_jobs
-    from ..benchmarks.frontier.settings import BUDGETS, QUICK_BUDGETS
+    from ..benchmarks.frontier.settings import BUDGETS, METHODS, N_SEEDS, QUICK_BUDGETS
     from ..benchmarks.frontier.tables import chosen_on, tables_text
     from ..benchmarks.jobs import Store
     from ..benchmarks.paper.results import write_results
@@ -53,18 +56,16 @@ def frontier(
     chosen = _methods(methods)
     for dataset in [dataset_of(name) for name in names]:
         dataset.load(0)  # what is not there is said before hours have passed
-    jobs = jobs_of(
-        names,
-        1 if quick else seeds,
-        sorted(set(sizes or (QUICK_BUDGETS if quick else BUDGETS))),
-        chosen,
-        is_quick=quick,
-    )
+    all_sizes = sorted(set(sizes or (QUICK_BUDGETS if quick else BUDGETS)))
+    jobs = every = jobs_of(names, 1 if quick else seeds, all_sizes, chosen, is_quick=quick)
+    if output == _OUTPUT and (quick or budgets or methods == "ablation"):
+        output = Path("build/frontier")  # other jobs than those of the results
+    elif output == _OUTPUT:  # part of a run is added to the results
+        every = jobs_of(DATASETS, max(seeds, N_SEEDS), BUDGETS, METHODS)
     store = Store(cache / "jobs")
+    restore(read_results(output), every, store)
     run_jobs(jobs, store, cache, n_workers=workers)
-    results = collect(jobs, store)
-    if output == _OUTPUT and (quick or datasets or budgets or methods or seeds != 5):
-        output = Path("build/frontier")  # part of a run must not replace results
+    results = collect(every, store)
     write_results(results, output)
     for is_set_aside, name in ((False, "frontier"), (True, "set_aside")):
         if some := chosen_on(results, is_set_aside=is_set_aside):

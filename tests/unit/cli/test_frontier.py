@@ -44,3 +44,7 @@ def test_one_method_on_one_dataset(tmp_path):
     assert len(kept) == 2
     assert run(*options).returncode == 0
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache" / "jobs").iterdir()} == kept
+    options[options.index("--cache") + 1] = str(tmp_path / "another")  # the first was lost: results are enough
+    assert run(*options).returncode == 0
+    assert not (tmp_path / "another" / "answers").exists()
+    assert json.loads((tmp_path / "out" / "wine.json").read_text()) == result

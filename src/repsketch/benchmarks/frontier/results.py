@@ -1,4 +1,4 @@
-"""From kept jobs to one result file a dataset, and back."""
+"""From kept jobs to one result file a dataset, and back: what results hold need not be run again."""
 
 import json
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from .data import DATASETS, MOST_ROWS, dataset_of
 
 
 def collect(jobs: Iterable[Job], store: Store) -> dict[str, dict[str, Any]]:
-    """One result a dataset: what every finished job found, by method and seed."""
+    """One result a dataset: what every finished job found, by method and seed, and the seconds of each by its key."""
     results: dict[str, dict[str, Any]] = {}
     for job in jobs:
         if (kept := store.find(job)) is None:
@@ -22,7 +22,7 @@ def collect(jobs: Iterable[Job], store: Store) -> dict[str, dict[str, Any]]:
         if job.dataset not in results:
             results[job.dataset] = _empty(job)
         result, found = results[job.dataset], kept["found"]
-        result["seconds"] += kept["seconds"]
+        result["jobs"][job.key] = kept["seconds"]
         result["found"].setdefault(job.method, {})[str(job.seed)] = found
         if job.method == "teacher":
             result["note"] = found["note"]
@@ -45,9 +45,18 @@ def _empty(job: Job) -> dict[str, Any]:
             "most_rows": MOST_ROWS,
             "n_folds": N_FOLDS,
         },
-        "seconds": 0.0,
+        "jobs": {},
         "found": {},
     }
+
+
+def restore(results: dict[str, dict[str, Any]], jobs: Iterable[Job], store: Store) -> None:
+    """Keep again those jobs that are part of results: a cache may be lost, results are not."""
+    for job in jobs:
+        seconds = results.get(job.dataset, {}).get("jobs", {}).get(job.key)
+        if seconds is not None and store.find(job) is None:
+            found = results[job.dataset]["found"][job.method][str(job.seed)]
+            store.keep(job, {"found": found, "seconds": seconds})
 
 
 def read_results(folder: Path) -> dict[str, dict[str, Any]]:

@@ -116,7 +116,7 @@ def teachers_table(results: Results) -> str:
         chosen = ", ".join(f"{kind} {names.count(kind)}x" for kind in dict.fromkeys(names))
         first = found[0]
         sizes = (f"{first[key]:,}" for key in ("n_train", "n_test", "n_columns"))
-        rows.append([named(name, result), *sizes, chosen, f"{result['seconds'] / 60:.0f}"])
+        rows.append([named(name, result), *sizes, chosen, f"{sum(result['jobs'].values()) / 60:.0f}"])
     header = ["", "training rows", "test rows", "columns", "best teacher", "core minutes"]
     return table(header, rows) if rows else NOTHING
 
@@ -126,7 +126,8 @@ def run_text(results: Results) -> str:
     if not results:
         return NOTHING
     first = next(iter(results.values()))
-    n_seeds = max(len(seeds) for result in results.values() for seeds in result["found"].values())
+    counts = [len(seeds) for result in results.values() for seeds in result["found"].values()]
+    n_seeds = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
     versions = ", ".join(f"{name} {version}" for name, version in first["environment"]["libraries"].items())
     settings = first["settings"]
     text = (

@@ -3,6 +3,7 @@
 import gzip
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from repsketch.benchmarks.frontier import data
 from repsketch.benchmarks.frontier.ablation import ABLATIONS, AS_GROWN
 from repsketch.benchmarks.frontier.case import Case, Job, answers_path
-from repsketch.benchmarks.frontier.results import collect, read_results
+from repsketch.benchmarks.frontier.results import collect, read_results, restore
 from repsketch.benchmarks.frontier.run import jobs_of, run_job, run_jobs, teacher_of
 from repsketch.benchmarks.frontier.tables import tables_text
 from repsketch.benchmarks.jobs import Store
@@ -68,6 +69,18 @@ def test_a_stopped_run_goes_on_in_workers(ran, tmp_path):
     more = Job("wine", 0, "forest", (400,), is_quick=True)
     run_jobs([jobs[0], more], store, cache, n_workers=1, progress=False)
     assert store.find(more)["found"]["400"]["nbytes"] <= 400
+
+
+def test_results_stand_in_for_a_cache_that_was_lost(ran, tmp_path):
+    jobs, store, _ = ran
+    other, results = Store(tmp_path / "jobs"), collect(jobs, store)
+    newer = replace(jobs[2], budgets=(500,))  # another job of a method that has a result
+    restore(results, [*jobs, newer], other)
+    assert [other.find(job) for job in jobs] == [store.find(job) for job in jobs]
+    assert other.find(newer) is None
+    assert collect(jobs, other) == results
+    again = run_job(jobs[1], tmp_path)["found"]  # its teacher answers again
+    assert again["400"]["score"] == results["wine"]["found"]["linear"]["0"]["400"]["score"]
 
 
 def test_a_job_whose_teacher_is_no_job_of_the_run(tmp_path):
