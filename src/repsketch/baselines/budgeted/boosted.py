@@ -23,6 +23,7 @@ CHOICES = {
     4_096: ((4, 8, 16, 31), (0.1, 0.3, 0.6)),
     1 << 40: ((4, 8, 16, 31), (0.05, 0.1, 0.3)),
 }
+PENALTIES = (0.0, 3.0, 30.0)  # of the squares of leaves; the first where a teacher is there
 ROUNDS_AT_A_TIME = 25
 FEWEST_ROWS_A_LEAF, USUAL_ROWS_A_LEAF = 3, 20
 
@@ -57,9 +58,11 @@ class Boosted(Kind):
         self._grown: dict[str, Grown] = {}
 
     def settings(self, nbytes: int) -> Iterator[Settings]:
-        """Leaves of a tree and rates."""
-        for n_leaves, rate in product(*next(choice for most, choice in CHOICES.items() if nbytes <= most)):
-            yield {"n_leaves": n_leaves, "rate": rate, "mixture": self.mixtures[0]}
+        """Leaves of a tree, rates, and penalties or shares of the teacher."""
+        choices = next(choice for most, choice in CHOICES.items() if nbytes <= most)
+        penalties = PENALTIES[:1] if self.is_distilled else PENALTIES
+        for n_leaves, rate, penalty, mixture in product(*choices, penalties, self.mixtures):
+            yield {"n_leaves": n_leaves, "rate": rate, "penalty": penalty, "mixture": mixture}
 
     def shape(self, setting: Settings, nbytes: int) -> int | None:
         """Bytes for trees, if a round of them fits."""
@@ -157,6 +160,7 @@ class Boosted(Kind):
             "num_class": n_outputs,
             "num_leaves": setting["n_leaves"],
             "learning_rate": setting["rate"],
+            "lambda_l2": setting["penalty"],
             "min_data_in_leaf": min(USUAL_ROWS_A_LEAF, max(FEWEST_ROWS_A_LEAF, len(targets) // 100)),
             "boost_from_average": False,
             "seed": self.seed,

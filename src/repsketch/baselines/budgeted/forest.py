@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -55,9 +56,9 @@ class Forest(Kind):
         return SPLIT_NBYTES * (n_leaves - 1) + n_leaves * (1 if self._is_hard(setting) else self.problem.n_outputs)
 
     def settings(self, nbytes: int) -> Iterator[Settings]:
-        """Kinds of trees and their leaves, from the largest that fit."""
-        for variant, share in VARIANTS:
-            setting = {"variant": variant, "share": share, "mixture": self.mixtures[0]}
+        """Kinds of trees, shares of the teacher, and leaves, from the largest that fit."""
+        for (variant, share), mixture in product(VARIANTS, self.mixtures):
+            setting = {"variant": variant, "share": share, "mixture": mixture}
             fitting = [n for n in LEAVES if self._tree_nbytes(setting, n) <= nbytes]
             yield from (setting | {"n_leaves": n} for n in fitting[-N_SIZES - 1 : -1] or fitting)
 

@@ -29,9 +29,9 @@ class Fourier(Descended):
     name = "Fourier features"
 
     def settings(self, nbytes: int) -> Iterator[Settings]:
-        """Widths of the kernel and rates."""
-        for width, rate in product(WIDTHS, RATES):
-            yield {"width": width, "rate": rate, "mixture": self.mixtures[0]}
+        """Widths of the kernel, rates and shares of the teacher."""
+        for width, rate, mixture in product(WIDTHS, RATES, self.mixtures):
+            yield {"width": width, "rate": rate, "mixture": mixture}
 
     def shape(self, setting: Settings, nbytes: int) -> tuple[float, int] | None:
         """Width and number of features."""

@@ -9,7 +9,9 @@ from .model import Budgeted
 from .network import Network
 from .tuning import Settings, tune_each
 
-RATES, DECAYS, MILD_DECAYS = (3e-3, 1e-2, 3e-2), (0.0, 1e-3, 1e-2, 1e-1), (0.0, 1e-2)
+RATES = (3e-3, 1e-2, 3e-2)
+FEW_DECAYS = (0.0, 1e-3, 1e-2, 1e-1)  # where a teacher is there
+DECAYS = (0.0, *(1e-4 * 2.0**power for power in range(11)))
 
 
 class Linear(Network):
@@ -19,7 +21,7 @@ class Linear(Network):
 
     def settings(self, nbytes: int) -> Iterator[Settings]:
         """Rates, weight decays and shares of the teacher."""
-        decays = MILD_DECAYS if self.is_distilled else DECAYS
+        decays = FEW_DECAYS if self.is_distilled else DECAYS
         for rate, decay, mixture in product(RATES, decays, self.mixtures):
             yield {"rate": rate, "decay": decay, "mixture": mixture}
 

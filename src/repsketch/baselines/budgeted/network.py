@@ -10,7 +10,8 @@ from .layers import Layers, layers_nbytes, layers_outputs
 from .model import Budgeted
 from .tuning import Settings, tune_each
 
-RATES, DECAYS = (3e-3, 1e-2, 3e-2), (0.0, 1e-2)
+RATES = (3e-3, 1e-2, 3e-2)
+DECAYS, FEW_DECAYS = (0.0, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2), (0.0, 1e-2)  # few where a teacher is there
 MOST_UNITS = 256  # of a layer; wider ones take minutes and the rows at hand do not fill them
 
 
@@ -34,8 +35,8 @@ class Network(Descended):
     name = "int8 network"
 
     def settings(self, nbytes: int) -> Iterator[Settings]:
-        """Depths, rates, and weight decays or shares of the teacher."""
-        decays = (0.0,) if self.is_distilled else DECAYS
+        """Depths, rates, weight decays and shares of the teacher."""
+        decays = FEW_DECAYS if self.is_distilled else DECAYS
         for n_hidden, rate, decay, mixture in product((1, 2), RATES, decays, self.mixtures):
             yield {"n_hidden": n_hidden, "rate": rate, "decay": decay, "mixture": mixture}
 

@@ -94,11 +94,11 @@ class Prototypes(Descended):
         return min(MOST_POINTS, (nbytes - fixed) // (n_components + n_outputs))
 
     def settings(self, nbytes: int) -> Iterator[Settings]:
-        """Numbers of coordinates, from the largest that leaves room for points, and rates."""
+        """Numbers of coordinates, from the largest that leaves room for points, rates and shares of the teacher."""
         most = _MOST_OF_BUDGET * nbytes / max(1, self.features.n_values)
         fitting = [p for p in COMPONENTS if p == 1 or p <= min(most, self.features.n_values)]
-        for p, rate in product(fitting[-N_SHAPES:], RATES):
-            yield {"n_components": p, "rate": rate, "mixture": self.mixtures[0]}
+        for p, rate, mixture in product(fitting[-N_SHAPES:], RATES, self.mixtures):
+            yield {"n_components": p, "rate": rate, "mixture": mixture}
 
     def shape(self, setting: Settings, nbytes: int) -> tuple[int, int] | None:
         """Coordinates and points."""

@@ -86,9 +86,9 @@ class Pruned(Descended):
     name = "pruned network"
 
     def settings(self, nbytes: int) -> Iterator[Settings]:
-        """Widths, depths and rates."""
-        for factor, n_hidden, rate in product(FACTORS, (1, 2), RATES):
-            yield {"factor": factor, "n_hidden": n_hidden, "rate": rate, "mixture": self.mixtures[0]}
+        """Widths, depths, rates and shares of the teacher."""
+        for factor, n_hidden, rate, mixture in product(FACTORS, (1, 2), RATES, self.mixtures):
+            yield {"factor": factor, "n_hidden": n_hidden, "rate": rate, "mixture": mixture}
 
     def shape(self, setting: Settings, nbytes: int) -> tuple[tuple[int, ...], int] | None:
         """Widths, and weights that are left; at least one for each unit and output."""

@@ -101,11 +101,11 @@ def _ours(case: Case, problem: Problem, job: Job) -> Iterable[tuple[int, dict[st
         try:
             found = search(
                 problem, budget, seed=job.seed, progress=False, change=ablation.change, efforts=ablation.efforts
-            )[0]
+            )
         except InputError as error:  # nothing of the kind is so small
             yield budget, {"reason": str(error)}
             continue
-        best = found if best is None or found.loss < best.loss else best
+        best = found[0] if best is None or found[0].loss < best.loss else best
         seconds = time.perf_counter() - started
         yield (
             budget,
@@ -114,6 +114,7 @@ def _ours(case: Case, problem: Problem, job: Job) -> Iterable[tuple[int, dict[st
                 "score": case.score(CompiledSketch(best.form).outputs(case.table.X_test)),
                 "loss": best.loss,
                 "settings": {"name": best.name},
+                "n_tried": len(found),
                 "seconds": seconds,
             },
         )

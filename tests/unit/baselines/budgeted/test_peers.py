@@ -8,6 +8,7 @@ import pytest
 from problems import BUDGETS, problem_of, rows_of
 from repsketch.baselines.budgeted import PEERS, boosted, company, linear, network, tune_each
 from repsketch.baselines.budgeted.model import held_loss
+from repsketch.baselines.budgeted.tuning import N_ROUGH
 from repsketch.errors import InputError
 from repsketch.tune.problem import Problem
 
@@ -132,7 +133,7 @@ def test_the_company_of_a_tiny_budget_is_small():
 def test_one_method_at_a_time():
     problem = problem_of("two classes")
     models = [module.fit(problem, 128, seed=1, is_distilled=True) for module in (network, linear)]
-    assert [model.n_tried for model in models] == [12, 12]
+    assert [model.n_tried for model in models] == [N_ROUGH, N_ROUGH]
     assert all(model.nbytes <= 128 for model in models)
 
 

@@ -48,7 +48,16 @@ def test_budgets_of_one_shape_share_their_fits(calls):
 
 def test_in_a_hurry_nothing_is_trained_again(calls):
     tune_each(Recorded, problem_of("values"), [20], is_quick=True)
-    assert calls == [(560, 20, [0, 4, 7, 11]), (560, 20, [0])]
+    assert calls == [(560, 20, [0, 12, 23, 35]), (560, 20, [0])]
+
+
+@pytest.mark.parametrize("name", PEERS)
+@pytest.mark.parametrize("nbytes", [1_000, 4_000, 60_000])
+def test_every_peer_tries_as_many_settings(name, nbytes):
+    peer = PEERS[name]
+    kind = peer.kind(problem_of("two classes"), is_distilled=peer.is_distilled, seed=0, largest=nbytes, is_rough=True)
+    settings = list(kind.settings(nbytes))
+    assert len({repr(setting) for setting in settings}) == len(settings) == N_ROUGH
 
 
 @pytest.mark.parametrize("name", PEERS)
