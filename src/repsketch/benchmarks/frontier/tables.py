@@ -5,7 +5,7 @@ from statistics import mean
 from ..paper.results import spread
 from ..paper.tables import named, table, titled
 from .leads import Cell, Results, against, against_best, budgets_of, compare, count, peers_of, scores_of
-from .settings import OURS
+from .settings import N_SEEDS, OURS
 
 NOTHING = "Nothing was measured yet: run `repsketch bench frontier`."
 
@@ -126,17 +126,27 @@ def run_text(results: Results) -> str:
     if not results:
         return NOTHING
     first = next(iter(results.values()))
-    counts = [len(seeds) for result in results.values() for seeds in result["found"].values()]
+    methods = ["teacher", OURS, *peers_of(results)]
+    counts = [len(result["found"].get(method, {})) for result in results.values() for method in methods]
     n_seeds = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    unfinished = f"**Not finished: {n_seeds} of {N_SEEDS} seeds; what differs may be chance.** "
     versions = ", ".join(f"{name} {version}" for name, version in first["environment"]["libraries"].items())
     settings = first["settings"]
     text = (
-        f"{n_seeds} seeds; {settings['n_rough']} settings of every peer tried on {settings['rough_rows']:,} rows, the "
-        f"best {settings['n_thorough']} again on all (at most {settings['most_rows']:,}); "
-        f"{first['environment']['cpu']}; {versions}."
+        f"{unfinished if min(counts) < N_SEEDS else ''}{n_seeds} seeds; {settings['n_rough']} settings of every peer "
+        f"tried on {settings['rough_rows']:,} rows, the best {settings['n_thorough']} again on all (at most "
+        f"{settings['most_rows']:,}){_tried_by_ours(results)}; {first['environment']['cpu']}; {versions}."
     )
     notes = [f"- {name}: {result['note']}" for name, result in results.items() if result["note"]]
     return "\n".join([text, "", *notes]) if notes else text
+
+
+def _tried_by_ours(results: Results) -> str:
+    """How many sketches ours tried at a budget, where that was written down."""
+    entries = [entry for result in results.values() for found in result["found"].get(OURS, {}).values()
+               for entry in found.values()]  # fmt: skip
+    tried = [entry["n_tried"] for entry in entries if "n_tried" in entry]
+    return f", of ours {min(tried)} to {max(tried)}, on average {mean(tried):.0f}" if tried else ""
 
 
 def size(nbytes: int) -> str:
