@@ -48,7 +48,8 @@ def as_columns(X: Any, name: str = "X", known: Columns | None = None) -> Columns
         return Columns(numbers)
     narwhals = require("narwhals", "frames")
     frame = narwhals.from_native(X, eager_only=True)
-    names = tuple(map(str, frame.columns))
+    given = {str(column): column for column in frame.columns}  # pandas counts columns that have no names
+    names = tuple(given)
     if known is not None and known.names is not None:
         missing = [column for column in known.names if column not in names]
         if missing:
@@ -59,7 +60,7 @@ def as_columns(X: Any, name: str = "X", known: Columns | None = None) -> Columns
     for place, column in enumerate(names):
         if known is not None and known.used is not None and place not in known.used:
             continue
-        series = frame[column]
+        series = frame.get_column(given[column])
         labels = None if known is None else known.categories.get(place)
         if labels is None and (series.dtype.is_numeric() or series.dtype == narwhals.Boolean):
             numbers[:, place] = series.cast(narwhals.Float32).to_numpy()

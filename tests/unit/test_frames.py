@@ -31,6 +31,13 @@ def test_numbers_categories_and_missing_values(library):
     np.testing.assert_array_equal(columns.numbers, np.array(expected, np.float32))
 
 
+def test_columns_of_a_pandas_frame_may_be_counted():
+    frame = pandas.DataFrame(np.arange(6.0).reshape(2, 3))
+    columns = as_columns(frame)
+    assert columns.names == ("0", "1", "2")
+    assert as_columns(frame[[2, 0, 1]], known=columns).numbers.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
 def test_a_pandas_category_is_its_label():
     frame = pandas.DataFrame({"size": pandas.Categorical(["L", "S", None], categories=["S", "M", "L"], ordered=True)})
     columns = as_columns(frame)
