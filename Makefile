@@ -9,7 +9,7 @@ NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard native/* bind
 .PHONY: help demo test test-slow check lint types bench paper paper-quick frontier ablation tables sanitize clean
 
 help:
-	@echo "make demo      train a teacher on the digits, distil it, sketch it, print what it costs"
+	@echo "make demo      train a teacher on the digits, distil it, sketch it, compress it, print what it costs"
 	@echo "make test      all fast tests"
 	@echo "make check     lint, types, all tests (what CI runs)"
 	@echo "make bench     speed and memory ratios (needs REPSKETCH_DATA)"

@@ -146,6 +146,8 @@ def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> T
     outputs = as_teacher(model, task).label(X)
     if len(outputs.values) != n_rows:
         raise InputError(f"the model answers {len(outputs.values)} rows for the {n_rows} of X.")
+    if outputs.task == "classification":
+        outputs = in_order(outputs, None if y is None or hasattr(model, "classes_") else _as_array(y))
     answers = as_chances(outputs)
     if y is None:
         return Targets(answers, None, outputs.task, outputs.classes)
@@ -155,10 +157,32 @@ def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> T
     return Targets(labels, answers, outputs.task, classes, outputs)
 
 
+def in_order(outputs: TeacherOutputs, y: np.ndarray | None) -> TeacherOutputs:
+    """Outputs with the classes in rising order; columns that are only counted are the sorted labels of y, if as many.
+
+    >>> in_order(TeacherOutputs(np.array([[2.0]]), "classification", np.array(["no", "ay"])), None)
+    TeacherOutputs(values=array([[-2.]]), task='classification', classes=array(['ay', 'no'], dtype='<U2'))
+    """
+    assert outputs.classes is not None
+    n_classes, classes = len(outputs.classes), outputs.classes
+    if y is not None and np.array_equal(classes, np.arange(n_classes)):
+        found = np.unique(y)
+        if len(found) == n_classes:
+            classes = found
+    order = np.argsort(classes)
+    is_turned = order[0] == 1 and n_classes == 2
+    values = outputs.values[:, order] if n_classes > 2 else -outputs.values if is_turned else outputs.values
+    return replace(outputs, values=values, classes=classes[order])
+
+
+def _as_array(y: Any) -> np.ndarray:
+    return np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+
+
 def _read_labels(
     y: Any, n_rows: int, task: str | None, classes: np.ndarray | None
 ) -> tuple[np.ndarray, str, np.ndarray | None]:
-    values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    values = _as_array(y)
     if values.shape[:1] != (n_rows,) or values.ndim > 2:
         raise InputError(f"y has shape {values.shape}; allowed is one entry for each of the {n_rows} rows of X.")
     task = task or _guess_task(values)

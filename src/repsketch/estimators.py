@@ -1,10 +1,5 @@
-"""scikit-learn estimators over the whole flow: teacher, kernel, sketch, refit.
+"""scikit-learn estimators around ``compress``: ``fit`` takes a trained teacher or trains one, and compresses it."""
 
-``fit`` takes a trained teacher or trains one, distils it, builds the sketch that the budget allows
-and refits its counters to the teacher's outputs.
-"""
-
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +10,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .arrays import is_sparse
+from .compress import compress, in_order
 from .errors import InputError
-from .kernel.distill import distill
+from .frames import is_frame
 from .predictor import to_choice, to_probabilities
-from .sketch import build_sketch
-from .sketch.build import spread_levels
-from .teacher import TeacherOutputs, as_teacher
-from .tune.budget import parse_budget, plan_for
+from .teacher import as_teacher
+from .tune.budget import parse_budget
+
+_READING = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
+_FEW_ROWS = 64
 
 
 class _SketchEstimator(BaseEstimator):
@@ -32,93 +29,75 @@ class _SketchEstimator(BaseEstimator):
         teacher: Any = None,
         budget: int | str = "4KB",
         *,
-        n_points: int = 128,
-        n_epochs: int | None = None,
+        time_limit: float | None = None,
         random_state: Any = None,
         progress: bool = False,
     ):
         self.teacher = teacher
         self.budget = budget
-        self.n_points = n_points
-        self.n_epochs = n_epochs
+        self.time_limit = time_limit
         self.random_state = random_state
         self.progress = progress
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
     def _read(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        numeric = isinstance(self, RegressorMixin)
-        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": 2}
-        return validate_data(self, X, y, y_numeric=numeric, **options)
+        is_numeric = isinstance(self, RegressorMixin)
+        return validate_data(self, X, y, y_numeric=is_numeric, ensure_min_samples=2, **_READING)
 
-    def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31))
-
-    def _label(self, given: Any, X: Any, y: np.ndarray, task: str, seed: int) -> TeacherOutputs:
-        """Outputs of the teacher, trained first if there is none; a given one sees the table as it was given."""
-        parse_budget(self.budget)  # a budget that means nothing is refused before anything is trained
-        self.teacher_ = self.teacher
-        if self.teacher is not None:
-            return as_teacher(self.teacher, task).label(given)
-        kind = HistGradientBoostingClassifier if task == "classification" else HistGradientBoostingRegressor
-        leaf = max(1, min(20, X.shape[0] // 20))  # small data get small leaves
-        dense = X.toarray() if is_sparse(X) else X
-        self.teacher_ = kind(min_samples_leaf=leaf, random_state=seed).fit(dense, y)
-        return as_teacher(self.teacher_).label(dense)
-
-    def _fit_sketch(self, X: Any, labels: TeacherOutputs, seed: int) -> None:
-        """Stages 1 and 2 within the budget, on validated inputs and their teacher outputs."""
-        plan = plan_for(parse_budget(self.budget), X.shape[1], labels.values.shape[1])
-        kernel = distill(
-            labels,
-            X,
-            n_points=self.n_points,
-            n_components=plan.n_components,
-            n_epochs=self.n_epochs,
-            random_state=seed,
+    def _fit(self, given: Any, X: Any, y: np.ndarray, task: str) -> None:
+        """Compress the teacher, trained first if there is none; a given one sees a frame as it was given."""
+        parse_budget(self.budget)  # what means nothing is refused before anything is trained
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        table = given if is_frame(given) else X
+        teacher = self.teacher
+        if teacher is None:
+            kind = HistGradientBoostingClassifier if task == "classification" else HistGradientBoostingRegressor
+            leaf = max(1, min(20, X.shape[0] // 20))  # small data get small leaves
+            table = X.toarray() if is_sparse(X) else table
+            teacher = kind(min_samples_leaf=leaf, random_state=seed).fit(table, y)
+        sketch = compress(
+            teacher, table, y, budget=self.budget, task=task, random_state=seed, time_limit=self.time_limit,
             progress=self.progress,
-        )
-        hashed = spread_levels(kernel, X, plan.n_buckets)
-        blank = build_sketch(hashed, plan.n_rows, plan.n_buckets, random_state=seed, fold="direct", progress=False)
-        self.sketch_ = blank.refit(X, labels.values, random_state=seed, progress=self.progress)
+        )  # fmt: skip
+        self.teacher_, self.sketch_ = teacher, sketch
 
     def _outputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "sketch_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return self.sketch_.outputs(X)
+        return self.sketch_.outputs(validate_data(self, X, reset=False, **_READING))
 
 
 class SketchClassifier(ClassifierMixin, _SketchEstimator):
-    """A classifier that is a sketch of ``budget`` bytes.
+    """A classifier that is a sketch of ``budget`` bytes, the best that ``repsketch.compress`` finds.
 
     Parameters
     ----------
-    teacher : a trained model as for ``repsketch.distill``; None trains gradient-boosted trees. One that knows
-        no labels, or counts them 0, 1, ..., is taken to have its columns in the sorted order of ``classes_``
+    teacher : a trained model as for ``repsketch.compress``; None trains gradient-boosted trees. One that knows
+        no labels is taken to have its columns in the sorted order of ``classes_``
     budget : bytes of the sketch at most, such as 700, "512B", "4KB", "1MB"
-    n_points : points of the kernel model in between
-    n_epochs : passes of the distillation; None chooses by the number of rows
+    time_limit : seconds after which no further fit is begun
     random_state : None, an integer or a NumPy RandomState
 
     Attributes
     ----------
-    sketch_ : the ``Sketch``
+    sketch_ : the ``CompiledSketch``, to be saved; its ``summary`` tells what other models of as many bytes do
     teacher_ : the teacher used
     classes_ : (C,) labels
     n_features_in_ : number of features
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = SketchClassifier(budget="2KB", random_state=0).fit(X, y)
-    >>> bool(model.score(X, y) > 0.9), model.sketch_.nbytes <= 2048
+    >>> model = SketchClassifier(budget="512B", time_limit=2.0, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9), model.sketch_.nbytes <= 512
     (True, True)
     """
 
     def fit(self, X: Any, y: Any) -> "SketchClassifier":
-        """Fit the sketch to the teacher's outputs on X (n, d); y (n,) are the labels."""
+        """Fit the sketch to the teacher and the labels y (n,) on X (n, d), numbers or NaN."""
         given = X
         X, y = self._read(X, y)
         check_classification_targets(y)
@@ -127,26 +106,17 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
             raise InputError(
                 f"y holds one class only, {self.classes_[0]!r}; a classifier needs at least two classes in the data."
             )
-        seed = self._seed()
-        labels = self._label(given, X, y, "classification", seed)
-        self._fit_sketch(X, self._in_order(labels), seed)
-        self.sketch_ = replace(self.sketch_, classes=self.classes_)
+        if self.teacher is not None:  # asked about a few rows, before hours of work
+            few = (given if is_frame(given) else X)[:_FEW_ROWS]
+            outputs = as_teacher(self.teacher, "classification").label(few)
+            known = in_order(outputs, None if hasattr(self.teacher, "classes_") else y).classes
+            if known is None or not np.array_equal(known, self.classes_):
+                raise InputError(
+                    f"the teacher knows the classes {np.array(known).tolist()}, y holds {self.classes_.tolist()}; "
+                    "they must agree."
+                )
+        self._fit(given, X, y, "classification")
         return self
-
-    def _in_order(self, labels: TeacherOutputs) -> TeacherOutputs:
-        """The teacher's columns in the order of ``classes_``."""
-        known = labels.classes
-        if known is None or np.array_equal(known, self.classes_):
-            return labels
-        if np.array_equal(known, np.arange(len(self.classes_))):  # a teacher that only counts its columns
-            return labels
-        if set(known.tolist()) != set(self.classes_.tolist()):
-            raise InputError(
-                f"the teacher knows the classes {known.tolist()}, y holds {self.classes_.tolist()}; they must agree."
-            )
-        order = [known.tolist().index(label) for label in self.classes_.tolist()]
-        values = labels.values[:, order] if len(known) > 2 else -labels.values
-        return TeacherOutputs(values, labels.task, self.classes_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Log-odds (n,) of the second class, or logits (n, C)."""
@@ -164,26 +134,22 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
 
 
 class SketchRegressor(RegressorMixin, _SketchEstimator):
-    """A regressor that is a sketch of ``budget`` bytes.
+    """A regressor that is a sketch of ``budget`` bytes, the best that ``repsketch.compress`` finds.
 
     Parameters and attributes as for ``SketchClassifier``, without classes.
 
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = SketchRegressor(budget="2KB", random_state=0).fit(X, y)
-    >>> bool(model.score(X, y) > 0.4), model.sketch_.nbytes <= 2048
+    >>> model = SketchRegressor(budget="512B", time_limit=2.0, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.4), model.sketch_.nbytes <= 512
     (True, True)
     """
 
     def fit(self, X: Any, y: Any) -> "SketchRegressor":
-        """Fit the sketch to the teacher's outputs on X (n, d); y (n,) are the values."""
+        """Fit the sketch to the teacher and the values y (n,) on X (n, d), numbers or NaN."""
         given = X
         X, y = self._read(X, y)
-        seed = self._seed()
-        labels = self._label(given, X, y, "regression", seed)
-        if labels.values.shape[1] != 1:
-            raise InputError(f"the teacher has {labels.values.shape[1]} outputs; SketchRegressor takes one.")
-        self._fit_sketch(X, labels, seed)
+        self._fit(given, X, y, "regression")
         return self
 
     def predict(self, X: Any) -> np.ndarray:

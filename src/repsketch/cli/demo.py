@@ -2,7 +2,7 @@
 
 
 def demo() -> None:
-    """Train a teacher on handwritten digits, distil it, sketch it, and print what each stage costs."""
+    """Train a teacher on handwritten digits, distil it, sketch it, compress it, and print what each stage costs."""
     from ..errors import require
 
     require("torch", "train")
@@ -11,7 +11,7 @@ def demo() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from .. import SketchClassifier, build_sketch
+    from .. import build_sketch, compress
     from ..baselines import train_mlp
     from ..baselines.mlp import widths_of
     from ..kernel.distill import distill
@@ -26,7 +26,7 @@ def demo() -> None:
     labels = as_teacher(network).label(X_train)
     kernel = distill(labels, X_train, n_points=256, n_components=16)
     sketch = build_sketch(kernel, n_rows=200, n_buckets=4)
-    small = SketchClassifier(teacher=network, budget="16KB", random_state=0).fit(X_train, y_train)
+    small = compress(network, X_train, y_train, budget="2KB", random_state=0)
 
     cost = Cost.of_mlp(widths_of(network))
     # A query of the kernel model: the projection, then a distance and a weight vector for every point.
@@ -37,9 +37,10 @@ def demo() -> None:
         ("teacher: network 256/128", said, cost.nbytes(32), cost.paper_flops),
         ("kernel: 256 points", kernel.predict(X_test), 4 * kernel.n_parameters, kernel_flops),
         ("sketch: 200 x 4 counters", sketch.predict(X_test), sketch.nbytes, sketch.cost().paper_flops),
-        ("refitted within 16KB", small.predict(X_test), small.sketch_.nbytes, small.sketch_.cost().paper_flops),
+        ("compressed to 2KB", small.predict(X_test), small.nbytes, small.cost().paper_flops),
     ]
-    table = Table(title="From a network to counters", caption="bytes at float32; FLOPs as the paper counts them")
+    caption = "bytes as stored; FLOPs as the paper counts them"
+    table = Table(title="From a network to counters", caption=caption)
     table.add_column("stage", no_wrap=True)
     for name in ("accuracy", "bytes", "saved", "FLOPs", "saved"):
         table.add_column(name, justify="right", no_wrap=True)
