@@ -291,8 +291,13 @@ def climb(
 
 
 def _trained_on_all(problem: Problem, budget: int, seed: int, recipe: Recipe, chosen: Trial) -> Trial:
-    """The chosen sketch, trained on all rows as long as it was; its loss stays that of rows it had not seen."""
+    """The chosen sketch, trained on all rows as long as it was; its loss stays that of rows it had not seen.
+
+    One that is then worse on rows that it has seen stays as it was.
+    """
     refits = () if chosen.refit is None else (chosen.refit,)
     effort = replace(THOROUGH, n_steps=chosen.n_steps, refits=refits, most_rows=chosen.n_rows)
     again = Bench(problem.whole(), budget, seed, effort).fit(recipe)
-    return chosen if again is None else replace(chosen, retrained=again.form)
+    if again is None or again.loss > chosen.loss:  # on rows it has seen: the training failed
+        return chosen
+    return replace(chosen, retrained=again.form)

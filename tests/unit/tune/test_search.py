@@ -209,6 +209,22 @@ def test_few_rows_are_all_trained_on_in_the_end(brief_search, monkeypatch):
     assert not np.array_equal(*outputs)
 
 
+def test_a_last_training_that_fails_is_dropped(brief_search, monkeypatch):
+    """On rows that it has seen a sketch must not be worse than the one that had not."""
+    given = problem("regression")
+    good = search(given, 400, progress=False)[0]
+    assert good.retrained is not None
+    fit = searching.Bench.fit
+
+    def failing(self, recipe):
+        trial = fit(self, recipe)
+        return replace(trial, losses=trial.losses + 9.0) if trial and self.problem.spares_none else trial
+
+    monkeypatch.setattr(searching.Bench, "fit", failing)
+    kept = search(given, 400, progress=False)[0]
+    assert (kept.retrained, kept.loss) == (None, good.loss)
+
+
 def test_held_rows_teach_nothing():
     given = problem("regression")
     changed = given.labels.copy()

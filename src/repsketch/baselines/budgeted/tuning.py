@@ -119,7 +119,8 @@ def tuned(
                     problem.whole(), seed=seed, is_distilled=is_distilled, largest=nbytes, is_rough=is_rough
                 )
                 again = everything.fit_again(best, setting, nbytes)
-                best = best if again is None else replace(again, loss=best.loss, n_tried=best.n_tried)
+                if again is not None and again.loss <= best.loss:  # or the training failed: it has seen these rows
+                    best = replace(again, loss=best.loss, n_tried=best.n_tried)
         yield nbytes, best
 
 

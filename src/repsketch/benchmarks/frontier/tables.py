@@ -129,12 +129,14 @@ def run_text(results: Results) -> str:
     methods = ["teacher", OURS, *peers_of(results)]
     counts = [len(result["found"].get(method, {})) for result in results.values() for method in methods]
     n_seeds = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-    unfinished = f"**Not finished: {n_seeds} of {N_SEEDS} seeds; what differs may be chance.** "
+    seeds = f"{n_seeds} seeds. "
+    if min(counts) < N_SEEDS:
+        seeds = f"**Not finished: {n_seeds} of {N_SEEDS} seeds; what differs may be chance.** "
     versions = ", ".join(f"{name} {version}" for name, version in first["environment"]["libraries"].items())
     settings = first["settings"]
     text = (
-        f"{unfinished if min(counts) < N_SEEDS else ''}{n_seeds} seeds; {settings['n_rough']} settings of every peer "
-        f"tried on {settings['rough_rows']:,} rows, the best {settings['n_thorough']} again on all (at most "
+        f"{seeds}{settings['n_rough']} settings of every peer tried on {settings['rough_rows']:,} rows, the best "
+        f"{settings['n_thorough']} again on all (at most "
         f"{settings['most_rows']:,}){_tried_by_ours(results)}; {first['environment']['cpu']}; {versions}."
     )
     notes = [f"- {name}: {result['note']}" for name, result in results.items() if result["note"]]

@@ -34,13 +34,13 @@ def test_losses_come_first_and_the_largest_of_them(results):
 def test_an_unfinished_run_says_so():
     five = {method: {512: [0.8] * 5} for method in ("teacher", "ours", "linear")}
     text = tables.run_text({"a9a": result_of(five)})
-    assert text.startswith("5 seeds; 12 settings of every peer tried on 6,000 rows, the best 3 again on all")
+    assert text.startswith("5 seeds. 12 settings of every peer tried on 6,000 rows, the best 3 again on all")
     assert "of ours" not in text
     fewer = result_of({**five, "linear": {512: [0.8, 0.8]}})
     for seed, n_tried in (("0", 30), ("3", 41)):
         fewer["found"]["ours"][seed]["512"]["n_tried"] = n_tried
     text = tables.run_text({"a9a": result_of(five), "abalone": fewer})
-    assert text.startswith("**Not finished: 2 to 5 of 5 seeds; what differs may be chance.** 2 to 5 seeds; 12 settings")
+    assert text.startswith("**Not finished: 2 to 5 of 5 seeds; what differs may be chance.** 12 settings of every peer")
     assert "60,000), of ours 30 to 41, on average 36; a processor" in text
 
 
