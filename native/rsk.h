@@ -46,7 +46,7 @@ enum { RSK_HAS_INDICES = 1, RSK_SEEDED = 2, RSK_NORMALISED = 4, RSK_INTERPOLATED
 /* Fields as in docs/spec/format.md, section 2; pointers are to the sections' bytes, NULL where there is none. */
 typedef struct rsk_part {
     uint8_t source, hash, directions, fold, counter_type, aggregate, decode, decode_shift;
-    uint8_t width_bits, flags, n_nonzeros, threshold_nbytes;
+    uint8_t width_bits, flags, n_nonzeros, threshold_nbytes, decode_stored_as;
     uint32_t seed, n_rows, n_concat, n_buckets, n_levels, n_codes, n_axes, n_numbers, n_groups, n_gains;
     uint32_t n_inputs;      /* coordinates this part reads: the model's n_components or n_values */
     uint32_t spread;        /* the field's 32 bits: a float32 or, in the int precision, a whole number */
@@ -60,6 +60,7 @@ typedef struct rsk_part {
 
 typedef struct rsk_model {
     uint8_t precision, task, n_parts, projection_kind, right_shift, linear_type, stored_as, kinds_of_all;
+    uint8_t offset_stored_as;
     uint16_t flags, limit;
     int16_t low, high;
     int8_t center_bias, scale_bias;
@@ -74,7 +75,7 @@ typedef struct rsk_model {
     const uint8_t *projection_scales; /* (n_components) float32 */
     const uint8_t *linear;            /* (n_components, n_outputs) */
     const uint8_t *linear_gain;       /* (n_linear_gains) float32 */
-    const uint8_t *offset;            /* (n_outputs) float32 */
+    const uint8_t *offset;            /* (n_outputs) float32 or bfloat16 */
     const uint8_t *classes, *names, *sums, *metadata, *categories, *intervals; /* whole sections, NULL: none */
     uint32_t classes_nbytes, names_nbytes, sums_nbytes, metadata_nbytes, categories_nbytes, intervals_nbytes;
     rsk_part parts[RSK_MAX_PARTS];

@@ -125,10 +125,11 @@ static rsk_status find_factors(const rsk_part *p, uint32_t first, uint32_t n, ui
 
 static rsk_status add_decoded(const rsk_model *m, const rsk_part *p, const uint32_t *factors, uint32_t first,
                               uint32_t n_factors, uint32_t output, uint32_t n_outputs, uint32_t *sums) {
+    const uint32_t bits = rsk_decode_bits(p);
     for (uint32_t i = 0; i < n_factors; i++) {
         const uint64_t start = (uint64_t)(first + i) * m->n_outputs + output;
         for (uint32_t c = 0; c < n_outputs; c++) {
-            const uint64_t sum = sums[c] + (uint64_t)factors[i] * size_at(p->decode_matrix, start + c, 8);
+            const uint64_t sum = sums[c] + (uint64_t)factors[i] * size_at(p->decode_matrix, start + c, bits);
             RSK_REFUSE_IF(sum > LARGEST_INT, OVERFLOW);
             sums[c] = (uint32_t)sum;
         }

@@ -31,6 +31,7 @@ static inline uint32_t rsk_linear_bits(const rsk_model *m) { return m->linear_ty
 static inline bool rsk_is_pool(const rsk_part *p) { return p->hash >= RSK_POOL_TERNARY; }
 static inline bool rsk_has_flag(const rsk_part *p, uint32_t flag) { return (p->flags & flag) != 0; }
 static inline uint32_t rsk_counter_bits(const rsk_part *p) { return 32u >> p->counter_type; }
+static inline uint32_t rsk_decode_bits(const rsk_part *p) { return p->decode_stored_as ? 4 : 8; } /* in int */
 
 static inline bool rsk_has_bits(const rsk_part *p) {
     return rsk_is_pool(p) ? !rsk_has_flag(p, RSK_LEVELS) : p->hash == RSK_ANGULAR;

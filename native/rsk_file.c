@@ -223,6 +223,7 @@ static void read_model(const uint8_t *f, rsk_model *m) {
     m->low = rsk_i16(f + 32);
     m->high = rsk_i16(f + 34);
     m->limit = rsk_u16(f + 36);
+    m->offset_stored_as = f[38];
     m->n_classes = rsk_u32(f + 40);
     m->n_centers = rsk_u32(f + 44);
     m->n_scales = rsk_u32(f + 48);
@@ -235,7 +236,7 @@ static rsk_status check_precision(const rsk_model *m) {
     const bool has_multipliers = (m->flags & RSK_HAS_MULTIPLIERS) != 0;
     if (m->precision == RSK_FLOAT32) {
         RSK_REFUSE_IF(m->right_shift != 0 || m->low != 0 || m->high != 0 || m->limit != 0 || has_multipliers, FIELD);
-        RSK_REFUSE_IF(m->linear_type > RSK_LINEAR_FLOAT32, FIELD);
+        RSK_REFUSE_IF(m->linear_type > RSK_LINEAR_FLOAT32 || m->offset_stored_as != RSK_STORED_FLOAT32, FIELD);
         return RSK_OK;
     }
     RSK_REFUSE_IF(m->projection_kind == RSK_SHIFT_ONLY || m->projection_kind == RSK_MATRIX_FLOAT32, FIELD);
@@ -272,7 +273,8 @@ static rsk_status check_model(reader *r, rsk_model *m) {
     RSK_TRY(rsk_count_check(m->n_outputs, COUNT_CAP));
     RSK_REFUSE_IF(rsk_u16(f + 28) > RSK_KINDS_MIXED, FIELD);
     RSK_REFUSE_IF(m->flags > 15, FLAGS);
-    RSK_REFUSE_IF(!are_zero(f + 38, 2) || !are_zero(f + 58, 6), PADDING);
+    RSK_REFUSE_IF(m->offset_stored_as > RSK_STORED_BFLOAT16, FIELD);
+    RSK_REFUSE_IF(f[39] != 0 || !are_zero(f + 58, 6), PADDING);
     RSK_REFUSE_IF(m->n_classes > COUNT_CAP, SIZE_CAP);
     RSK_REFUSE_IF(m->n_classes != 0 && m->n_classes != (m->n_outputs < 2 ? 2 : m->n_outputs), CLASS_COUNT);
     RSK_REFUSE_IF(m->n_classes != 0 && m->task != 1, CLASS_COUNT);
@@ -356,6 +358,16 @@ static rsk_status check_projection(reader *r, rsk_model *m) {
     return RSK_OK;
 }
 
+static rsk_status check_offset(reader *r, rsk_model *m) {
+    const uint32_t nbytes = m->offset_stored_as == RSK_STORED_FLOAT32 ? 4 : 2;
+    RSK_TRY(take(r, OFFSET, (uint64_t)nbytes * m->n_outputs, &m->offset));
+    for (uint32_t c = 0; c < m->n_outputs; c++) {
+        const uint32_t bits = rsk_stored_bits(m->offset, c, m->offset_stored_as, 0);
+        RSK_REFUSE_IF((bits & 0x7FFFFFFFu) > RSK_LARGEST_FINITE, NOT_FINITE);
+    }
+    return RSK_OK;
+}
+
 static rsk_status check_outputs(reader *r, rsk_model *m) {
     const uint64_t n = (uint64_t)m->n_components * m->n_outputs;
     if (m->linear_type == RSK_LINEAR_FLOAT32)
@@ -364,7 +376,7 @@ static rsk_status check_outputs(reader *r, rsk_model *m) {
         RSK_TRY(take_whole(r, LINEAR, n, rsk_linear_bits(m), &m->linear));
     RSK_TRY(take_floats(r, LINEAR_GAIN, m->n_linear_gains, RSK_LARGEST_FINITE, RSK_SCALE, &m->linear_gain));
     RSK_TRY(check_not_zero(m->linear_gain, m->n_linear_gains));
-    return take_floats(r, OFFSET, m->n_outputs, RSK_LARGEST_FINITE, RSK_NOT_FINITE, &m->offset);
+    return check_offset(r, m);
 }
 
 /* ---- paragraph 8: parts ---- */
@@ -384,6 +396,7 @@ static void read_part(const uint8_t *f, const rsk_model *m, rsk_part *p) {
     p->flags = f[9];
     p->n_nonzeros = f[10];
     p->threshold_nbytes = f[12];
+    p->decode_stored_as = f[13];
     p->seed = rsk_u32(f + 24);
     p->n_rows = rsk_u32(f + 28);
     p->n_concat = rsk_u32(f + 32);
@@ -410,12 +423,14 @@ static rsk_status check_part_kinds(const uint8_t *f, const rsk_model *m, const r
     RSK_REFUSE_IF(p->aggregate > RSK_MEDIAN_OF_MEANS || p->decode > RSK_DECODE_ROWS, FIELD);
     RSK_REFUSE_IF(p->decode_shift > LARGEST_SHIFT, SHIFT);
     RSK_REFUSE_IF(p->decode_shift != 0 && !(is_whole && p->decode == RSK_DECODE_SHARED), FIELD);
+    RSK_REFUSE_IF(p->decode_stored_as > 1, FIELD);
+    RSK_REFUSE_IF(p->decode_stored_as != 0 && !(is_whole && p->decode != RSK_NO_DECODE), FIELD);
     RSK_REFUSE_IF(p->width_bits > LARGEST_WIDTH_BITS, SHIFT);
     RSK_REFUSE_IF(p->width_bits != 0 && !is_whole, FIELD);
     RSK_REFUSE_IF(p->flags > 31, FLAGS);
     RSK_REFUSE_IF(p->flags != 0 && !rsk_is_pool(p), FIELD);
     RSK_REFUSE_IF(f[11] != has_bandwidth(p), PARAMETER_COUNT);
-    RSK_REFUSE_IF(!are_zero(f + 13, 3) || !are_zero(f + 72, 8), PADDING);
+    RSK_REFUSE_IF(!are_zero(f + 14, 2) || !are_zero(f + 72, 8), PADDING);
     const double bandwidth = rsk_f64(f + 16);
     RSK_REFUSE_IF(has_bandwidth(p) && !(bandwidth >= 1e-30 && bandwidth <= 1e30), WIDTH);
     RSK_REFUSE_IF(!has_bandwidth(p) && !are_zero(f + 16, 8), FIELD);
@@ -513,7 +528,7 @@ static rsk_status check_part_arrays(reader *r, uint32_t base, const rsk_model *m
     else
         RSK_TRY(take_whole(r, base + COUNTERS, n_counters, rsk_counter_bits(p), &p->counters));
     if (p->decode != RSK_NO_DECODE && is_whole)
-        RSK_TRY(take_whole(r, base + DECODE, n_decode, 8, &p->decode_matrix));
+        RSK_TRY(take_whole(r, base + DECODE, n_decode, rsk_decode_bits(p), &p->decode_matrix));
     else if (p->decode != RSK_NO_DECODE)
         RSK_TRY(take_floats(r, base + DECODE, n_decode, RSK_LARGEST_FINITE, RSK_NOT_FINITE, &p->decode_matrix));
     RSK_TRY(take_floats(r, base + GAIN, p->n_gains, RSK_LARGEST_FINITE, RSK_NOT_FINITE, &p->gain));

@@ -126,7 +126,10 @@ static void lay_out_projection(rsk_plan *plan, rsk_arena *a) {
     if (m->linear_type >= RSK_LINEAR_INT16)
         plan->whole_linear = take_int16(a, m->linear, n_linear, m->linear_type == RSK_LINEAR_INT16 ? 16 : 8);
     plan->linear_gain = take_gain(a, m->linear_gain, m->n_linear_gains, m->n_outputs);
-    plan->offset = take_floats(a, m->offset, m->n_outputs);
+    float *offset = take(a, m->n_outputs, sizeof(float));
+    plan->offset = offset;
+    if (offset)
+        for (uint32_t c = 0; c < m->n_outputs; c++) offset[c] = rsk_stored(m->offset, c, m->offset_stored_as, 0);
 }
 
 static int has_terms(const rsk_part *part) {
@@ -280,7 +283,7 @@ static void lay_out_part(rsk_plan *plan, uint32_t index, rsk_arena *a) {
     else p->counters = take_int8(a, part->counters, n, part->counter_type == RSK_COUNTER_INT8 ? 8 : 4);
     if (part->decode != RSK_NO_DECODE) {
         const uint64_t rows = part->decode == RSK_DECODE_SHARED ? part->n_numbers : part->n_rows;
-        if (m->precision == RSK_INT) p->decode = take_int8(a, part->decode_matrix, rows * m->n_outputs, 8);
+        if (m->precision == RSK_INT) p->decode = take_int8(a, part->decode_matrix, rows * m->n_outputs, part->decode_stored_as ? 4 : 8);
         else p->decode = take_floats(a, part->decode_matrix, rows * m->n_outputs);
     }
     p->gain = take_gain(a, part->gain, part->n_gains, m->n_outputs);

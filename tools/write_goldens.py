@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tests" / "format" / "golden"
 sys.path[:0] = [str(ROOT / "tests" / "format")]
 
-from build import float_file, kernel_file, whole_file  # noqa: E402
+from build import float_file, kernel_file, short_file, whole_file  # noqa: E402
 from repsketch.io import describe, from_bytes  # noqa: E402
 from repsketch.io.framing import FORMAT_VERSION  # noqa: E402
 from repsketch.sketch.query import query  # noqa: E402
@@ -32,7 +32,7 @@ def main() -> None:
     if table.exists() and not is_forced:
         sys.exit(f"{table} exists; goldens of a released version are never changed (--overwrite before a release).")
     FOLDER.mkdir(parents=True, exist_ok=True)
-    files = {"": whole_file(), "-float32": float_file(), "-sums": kernel_file()}
+    files = {"": whole_file(), "-float32": float_file(), "-sums": kernel_file(), "-short": short_file()}
     entries = [
         _entry(f"v{FORMAT_VERSION}{suffix}.rsk", data, seed) for seed, (suffix, data) in enumerate(files.items())
     ]

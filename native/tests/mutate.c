@@ -132,11 +132,11 @@ typedef struct {
 static const field model_fields[] = {
     {0, 1, 1},  {1, 1, 1},  {2, 1, 2},  {3, 1, 4},  {4, 1, 4},  {5, 1, 31}, {6, 1, 3},  {7, 1, 2},    {8, 4, 0},
     {12, 4, 0}, {16, 4, 0}, {20, 4, 0}, {24, 4, 0}, {28, 2, 2}, {30, 2, 15}, {32, 2, 0}, {34, 2, 0},  {36, 2, 0},
-    {38, 2, 1}, {40, 4, 3}, {44, 4, 1}, {48, 4, 1}, {52, 4, 1}, {56, 1, 100}, {57, 1, 100}, {58, 4, 1},
+    {38, 1, 1}, {39, 1, 1}, {40, 4, 3}, {44, 4, 1}, {48, 4, 1}, {52, 4, 1}, {56, 1, 100}, {57, 1, 100}, {58, 4, 1},
 };
 static const field part_fields[] = {
     {0, 1, 1},  {1, 1, 3},  {1, 1, 18}, {2, 1, 1},  {3, 1, 1},   {4, 1, 3},  {5, 1, 2},  {6, 1, 2},  {7, 1, 31},
-    {8, 1, 15}, {9, 1, 31}, {10, 1, 3}, {11, 1, 1}, {12, 1, 4},  {13, 2, 1}, {16, 4, 1}, {20, 4, 0}, {24, 4, 0},
+    {8, 1, 15}, {9, 1, 31}, {10, 1, 3}, {11, 1, 1}, {12, 1, 4},  {13, 1, 1}, {14, 2, 1}, {16, 4, 1}, {20, 4, 0}, {24, 4, 0},
     {28, 4, 0}, {32, 4, 4}, {36, 4, 0}, {40, 4, 6}, {44, 4, 0},  {48, 4, 3}, {52, 4, 0}, {56, 4, 4}, {60, 4, 1},
     {64, 4, 0}, {68, 4, 0}, {72, 4, 1},
 };
@@ -196,6 +196,7 @@ static void agree_model(uint8_t *m) {
         memset(m + 32, 0, 6);
         m[30] &= (uint8_t)~RSK_HAS_MULTIPLIERS;
         if (m[6] > RSK_LINEAR_FLOAT32) m[6] = RSK_LINEAR_FLOAT32;
+        m[38] = RSK_STORED_FLOAT32;
     }
     put(m + 52, m[6] >= RSK_LINEAR_INT16, 4);
     if (m[28] == RSK_KINDS_BOOLEAN) memset(m + 44, 0, 8);
@@ -217,6 +218,7 @@ static void agree_part(const uint8_t *m, uint8_t *p) {
     if (is_whole && p[4] == RSK_COUNTER_FLOAT32) p[4] = RSK_COUNTER_INT8;
     if (!is_whole) p[8] = 0;
     if (!is_whole || p[6] != RSK_DECODE_SHARED) p[7] = 0;
+    if (!is_whole || p[6] == RSK_NO_DECODE) p[13] = 0;
     p[11] = has_width;
     put(p + 16, 0, 4);
     put(p + 20, has_width ? 0x3FF00000u : 0, 4); /* 1.0 */
@@ -291,7 +293,7 @@ static void fit_part(document *doc, const uint8_t *m, uint32_t base) {
     fit(doc, base + CODE_COLUMNS, is_threshold ? (uint64_t)n_codes * rsk_index_bits(n_inputs + (n_inputs == 0)) : 0);
     fit(doc, base + THRESHOLDS, is_threshold ? (uint64_t)n_codes * p[12] * 8 : 0);
     fit(doc, base + COUNTERS, n_rows * n_buckets * n_numbers * (32u >> p[4] % 4u));
-    fit(doc, base + DECODE, n_decode * (m[0] == RSK_INT ? 8 : 32));
+    fit(doc, base + DECODE, n_decode * (m[0] != RSK_INT ? 32 : p[13] == 0 ? 8 : 4));
     fit(doc, base + GAIN, 32 * (uint64_t)(rsk_u32(p + 60) % 65537));
 }
 
@@ -315,7 +317,7 @@ static void fit_all(document *doc) {
     fit(doc, PROJECTION_SCALES, m[0] == RSK_FLOAT32 && m[4] >= RSK_MATRIX_INT8 ? 32 * p : 0);
     fit(doc, LINEAR, p * n_outputs * linear[m[6] % 4]);
     fit(doc, LINEAR_GAIN, 32 * (uint64_t)rsk_u32(m + 52));
-    fit(doc, OFFSET, 32 * n_outputs);
+    fit(doc, OFFSET, (m[38] == RSK_STORED_FLOAT32 ? 32 : 16) * n_outputs);
     for (uint32_t i = 0; i < 4; i++) fit_part(doc, m, 8 * i);
 }
 

@@ -41,6 +41,7 @@ def features_of(form: Form) -> set:
         ("missing", inputs.accepts_missing),
         ("stored", inputs.stored_as if inputs.scales is not None else None, inputs.centers is not None),
         ("linear", None if form.linear is None else str(form.linear.dtype)),
+        ("offset", form.offset_stored_as),
         ("parts", len(form.parts) > 1),
         ("outputs", form.n_outputs > 1),
     }
@@ -48,7 +49,7 @@ def features_of(form: Form) -> set:
     for part in form.parts:
         hashes = part.hashes
         is_pool = isinstance(hashes, PooledRows)
-        decode = (part.shared_decode is not None, part.row_decode is not None)
+        decode = (part.shared_decode is not None, part.row_decode is not None, part.decode_bits)
         own = {
             ("hash", hashes.pool.kind if is_pool else repr(hashes.family)),
             ("fold", "indices" if is_pool and hashes.indices is not None else is_pool or hashes.fold),

@@ -222,6 +222,22 @@ def whole_file() -> bytes:
     return to_bytes(CompiledSketch(whole_form()), METADATA)
 
 
+def short_form() -> Form:
+    """``whole_form`` with the short kinds of two arrays: offsets of two bytes, an int4 decode matrix of odd size."""
+    form = whole_form()
+    decoded = form.parts[2]
+    assert decoded.row_decode is not None
+    parts = (*form.parts[:2], replace(decoded, row_decode=decoded.row_decode // 19, decode_bits=4), form.parts[3])
+    return replace(
+        form, parts=parts, offset=round_floats(form.offset, "bfloat16"), offset_stored_as="bfloat16", classes=None
+    )
+
+
+def short_file() -> bytes:
+    """``short_form`` and nothing beside it."""
+    return to_bytes(CompiledSketch(short_form()))
+
+
 def float_form() -> Form:
     """The float32 precision with what ``whole_form`` lacks: float8, scales of the projection, float thresholds."""
     rng = np.random.default_rng(2)

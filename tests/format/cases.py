@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from build import float_file, intervals_file, kernel_file, whole_file
+from build import float_file, intervals_file, kernel_file, short_file, whole_file
 from repsketch.io import Status
 
 WHOLE, FLOAT, KERNEL, INTERVALS = whole_file(), float_file(), kernel_file(), intervals_file()
+SHORT = short_file()
 
 
 @dataclass(frozen=True)

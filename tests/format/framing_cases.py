@@ -18,7 +18,7 @@ from build import (
     with_header,
     with_sections,
 )
-from cases import FLOAT, KERNEL, WHOLE, Bad, all_bad, new_cases
+from cases import FLOAT, KERNEL, SHORT, WHOLE, Bad, all_bad, new_cases
 from repsketch.io import Status
 from repsketch.io.framing import FILE_CAP, HEADER_CAP
 from repsketch.io.records import Section
@@ -131,10 +131,10 @@ def _():
     names = Section.NAMES  # 204 bytes: four more up to the next section
     end = entry_of(WHOLE, list(sections_of(WHOLE)).index(names), "offset") + len(sections_of(WHOLE)[names])
     files |= {f"{at} bytes after a section": raw(WHOLE, end + at, "B", 0x80) for at in (0, 3)}
-    files |= {f"model, byte {at}": with_bytes(WHOLE, Section.MODEL, at, "B", 1) for at in (38, 39, 58, 63)}
-    files |= {f"part, byte {at}": with_bytes(WHOLE, Section.PART + 16, at, "B", 1) for at in (13, 15, 72, 79)}
+    files |= {f"model, byte {at}": with_bytes(WHOLE, Section.MODEL, at, "B", 1) for at in (39, 58, 63)}
+    files |= {f"part, byte {at}": with_bytes(WHOLE, Section.PART + 16, at, "B", 1) for at in (14, 15, 72, 79)}
     left_over = {"indices": (WHOLE, Section.INDICES + 8), "columns of codes": (WHOLE, Section.CODE_COLUMNS + 16)}
-    left_over["ternary projection"] = (FLOAT, Section.PROJECTION)
+    left_over |= {"ternary projection": (FLOAT, Section.PROJECTION), "decode matrix": (SHORT, Section.DECODE + 16)}
     for name, (data, kind) in left_over.items():
         last = sections_of(data)[kind][-1]
         files[f"bits left over of {name}"] = with_bytes(data, kind, -1, "B", last | 0x80)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from build import field_of, patched, sections_of, small_form, with_bytes, with_content, with_fields, with_sections
-from cases import FLOAT, INTERVALS, KERNEL, WHOLE, Bad, all_bad, new_cases
+from cases import FLOAT, INTERVALS, KERNEL, SHORT, WHOLE, Bad, all_bad, new_cases
 from repsketch import lsh
 from repsketch.io import Status, form_to_bytes
 from repsketch.io.records import Section
@@ -239,8 +239,17 @@ def _():
 def _():
     """What FORMAT.md has no number for: any other field whose value has no meaning."""
     files = {f"model, {name}={n}": with_model(**{name: n}) for name, n in
-             {"precision": 2, "task": 3, "projection": 5, "linear": 4, "stored_as": 3, "kinds": 3}.items()}  # fmt: skip
-    for name, n in {"right_shift": 1, "low": 1, "high": 1, "limit": 1, "flags": 12, "linear": 2}.items():
+             {"precision": 2, "task": 3, "projection": 5, "linear": 4, "stored_as": 3, "kinds": 3,
+              "offset_stored_as": 2}.items()}  # fmt: skip
+    for name, n in {
+        "right_shift": 1,
+        "low": 1,
+        "high": 1,
+        "limit": 1,
+        "flags": 12,
+        "linear": 2,
+        "offset_stored_as": 1,
+    }.items():
         files[f"float32, {name}={n}"] = with_fields(FLOAT, MODEL, **{name: n})
     for fields in ({"projection": 1}, {"projection": 2}, {"linear": 1}, {"low": 127}, {"low": -32_768}):
         files[f"int, {fields}"] = with_model(**fields)
@@ -253,7 +262,16 @@ def _():
     for name, n in {"source": 2, "directions": 2, "fold": 2, "aggregate": 3, "decode": 3, "flags": 1}.items():
         files[f"own part, {name}={n}"] = with_fields(WHOLE, OWN, **{name: n})
     files["values where there is no projection"] = with_fields(bare, PART, source=0)
-    for name, n in {"n_axes": 1, "n_nonzeros": 1, "threshold_nbytes": 1, "spread": 1, "decode_shift": 1}.items():
+    files["int4 decode matrix in float32"] = with_fields(FLOAT, PART + 8, decode_stored_as=1)
+    files["a decode matrix stored as 2"] = with_fields(SHORT, THRESHOLD, decode_stored_as=2)
+    for name, n in {
+        "n_axes": 1,
+        "n_nonzeros": 1,
+        "threshold_nbytes": 1,
+        "spread": 1,
+        "decode_shift": 1,
+        "decode_stored_as": 1,
+    }.items():
         files[f"own part, {name}={n}"] = with_fields(WHOLE, OWN, **{name: n})
     for name, n in {
         "directions": 1,

@@ -19,6 +19,7 @@ from build import (
     patched,
     repaired,
     sections_of,
+    short_file,
     whole_file,
     with_entry,
     with_fields,
@@ -129,7 +130,7 @@ def bases() -> list[bytes]:
     forms = [form_to_bytes(random_form(seed)) for seed in range(70)]
     classes = [np.array([True, False]), np.array([0.5, -1.0]), np.array(["no", "yes, é"]), np.array([3, -4])]
     files = [data for data in forms if len(data) < LARGEST_BASE]
-    files += [whole_file(), float_file(), kernel_file()] * 4
+    files += [whole_file(), short_file(), float_file(), kernel_file()] * 4
     for i, family in enumerate([lsh.L1(1.0), lsh.MinHash(), lsh.Angular(), lsh.L2(2.0, directions="gaussian")]):
         data = to_bytes(kernel_sketch(family, seed=i), METADATA)
         labels = {Section.CLASSES: encode_classes(classes[i]), Section.NAMES: encode_strings(["b", "a", "é", ""])}

@@ -5,7 +5,7 @@ import struct
 import numpy as np
 
 from build import field_of, sections_of, with_bytes, with_content, with_fields, with_sections
-from cases import FLOAT, INTERVALS, KERNEL, WHOLE, all_bad, new_cases
+from cases import FLOAT, INTERVALS, KERNEL, SHORT, WHOLE, all_bad, new_cases
 from repsketch.io import Status
 from repsketch.io.packing import pack_bits, unpack_bits
 from repsketch.io.records import Section
@@ -38,6 +38,9 @@ def _():
         for value, number in NOT_FINITE.items():
             for where, at in {"first": 0, "last": -4}.items():
                 files[f"{name}, {value} {where}"] = with_bytes(data, kind, at, "f", number)
+    for value, half in {"NaN": 0x7FC0, "inf": 0x7F80, "-inf": 0xFF80}.items():
+        for where, at in {"first": 0, "last": -2}.items():
+            files[f"offset of two bytes, {value} {where}"] = with_bytes(SHORT, Section.OFFSET, at, "H", half)
     for name in ("shift", "linear term", "projection"):
         data, kind = places[name]
         files[f"{name} beyond 2**40"] = with_bytes(data, kind, 0, "f", -(2.0**40) * 1.001)
@@ -66,6 +69,9 @@ def _():
         files[f"linear term, {where}"] = with_bytes(WHOLE, Section.LINEAR, 2 * at, "h", -32_768)
     files |= {
         f"int4 counters, {byte:#x}": with_bytes(WHOLE, Section.COUNTERS + 24, 5, "B", byte) for byte in (0x08, 0x80)
+    }
+    files |= {
+        f"int4 decode matrix, {byte:#x}": with_bytes(SHORT, Section.DECODE + 16, 5, "B", byte) for byte in (0x08, 0x80)
     }
     files |= {
         f"ternary projection, {byte:#x}": with_bytes(FLOAT, Section.PROJECTION, 3, "B", byte) for byte in (2, 0x80)

@@ -112,7 +112,9 @@ class _Draw:
             if is_whole:
                 linear = rng.integers(-100, 101, linear.shape).astype(self.pick("linear", [np.int8, np.int16]))
                 gain = self.floats(self.pick("n_gains", [1, n_outputs]))
-        return Form(inputs, projection, parts, self.floats(n_outputs), linear, gain)
+        stored_as = self.pick("offset", ["float32", "bfloat16"]) if is_whole else "float32"
+        offset = round_floats(self.floats(n_outputs), stored_as)
+        return Form(inputs, projection, parts, offset, linear, gain, offset_stored_as=stored_as)
 
     def inputs(self, is_whole: bool, n_features: int) -> Inputs:
         rng, columns = self.rng, None
@@ -184,10 +186,13 @@ class _Draw:
         else:
             most = LARGEST[counter_type]
             counters = rng.integers(-most, most + 1, shape).astype(DTYPES[counter_type])
-        matrix = None
+        matrix, decode_bits = None, 8
         if decode is not None:
             matrix = self.floats(n_numbers if decode == "shared" else n_rows, n_outputs)
-            matrix = rng.integers(-127, 128, matrix.shape).astype(np.int8) if is_whole else matrix
+        if matrix is not None and is_whole:
+            decode_bits = self.pick("decode_bits", [8, 4])
+            most = LARGEST[f"int{decode_bits}"]
+            matrix = rng.integers(-most, most + 1, matrix.shape).astype(np.int8)
         aggregate, n_groups = self.pick("aggregate", ["sum", "mean", "median_of_means"]), 1
         if aggregate == "median_of_means":
             divisors = [g for g in range(1, n_rows + 1) if n_rows % g == 0 or not is_whole]
@@ -198,6 +203,7 @@ class _Draw:
             shared_decode=matrix if decode == "shared" else None,
             row_decode=matrix if decode == "rows" else None,
             decode_shift=int(rng.integers(0, 6)) if decode == "shared" and is_whole else 0,
+            decode_bits=decode_bits,
         )  # fmt: skip
 
     def hashes(self, inputs: Inputs | None, n_inputs: int, n_rows: int, is_whole: bool) -> RowHashes | PooledRows:

@@ -95,7 +95,7 @@ def _describe_part(form: Form, part: Part) -> dict[str, Any]:
         "n_buckets": hashes.n_buckets,
         "counters": part.counter_type,
         "aggregate": part.aggregate if part.n_groups == 1 else f"{part.aggregate}, {part.n_groups} groups",
-        "decode": decode,
+        "decode": decode if part.decode_bits == 8 else f"{decode}, int4",
         "nbytes": part.nbytes,
     }
 

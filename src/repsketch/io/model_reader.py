@@ -53,6 +53,7 @@ class ModelReader:
         check_size(m.n_outputs, SIZE_CAP)
         refuse_if(m.kinds > 2, Status.FIELD)
         refuse_if(m.flags > 15, Status.FLAGS)
+        refuse_if(m.offset_stored_as > 1, Status.FIELD)
         refuse_if(not m.is_padded, Status.PADDING)
         refuse_if(m.n_classes > SIZE_CAP, Status.SIZE_CAP)
         refuse_if(m.n_classes and (m.n_classes != max(2, m.n_outputs) or m.task != 1), Status.CLASS_COUNT)
@@ -164,11 +165,17 @@ class ModelReader:
             self.scales = self.sections.floats(Section.PROJECTION_SCALES, m.n_components, Status.SCALE, LARGEST_ENTRY)
             refuse_if(not self.scales.all(), Status.SCALE)
         self.linear, self.linear_gain = self._linear()
-        self.offset = self.sections.floats(Section.OFFSET, m.n_outputs, Status.NOT_FINITE).astype(
-            np.float32, copy=False
-        )
+        self.offset = self._offset()
         if m.is_whole and not self.sections.are_good:
             self._check_bounds()
+
+    def _offset(self) -> np.ndarray:
+        if self.model.offset_stored_as == 0:
+            floats = self.sections.floats(Section.OFFSET, self.model.n_outputs, Status.NOT_FINITE)
+            return floats.astype(np.float32, copy=False)
+        offset = decode_bfloat16(self.sections.array(Section.OFFSET, "<u2", self.model.n_outputs))
+        refuse_if(not np.isfinite(offset).all(), Status.NOT_FINITE)
+        return offset
 
     def make_projection(self) -> Projection | None:
         """From values to coordinates, once the whole file is known to be good."""
@@ -232,7 +239,7 @@ class ModelReader:
 def _check_precision(m: SimpleNamespace) -> None:
     if not m.is_whole:
         refuse_if(m.right_shift or m.low or m.high or m.limit or m.flags & records.HAS_MULTIPLIERS, Status.FIELD)
-        refuse_if(m.linear > 1, Status.FIELD)
+        refuse_if(m.linear > 1 or m.offset_stored_as, Status.FIELD)
         return
     refuse_if(m.projection in (1, 2) or m.linear == 1, Status.FIELD)
     refuse_if(m.low >= m.high or m.low < -32_767, Status.FIELD)

@@ -58,6 +58,7 @@ class PartReader:
         refuse_if(f.aggregate > 2 or f.decode > 2, Status.FIELD)
         refuse_if(f.decode_shift > MOST_SHIFT, Status.SHIFT)
         refuse_if(f.decode_shift and not (is_whole and f.decode == 1), Status.FIELD)
+        refuse_if(f.decode_stored_as > 1 or (f.decode_stored_as and not (is_whole and f.decode)), Status.FIELD)
         refuse_if(f.width_bits > MAX_WIDTH_BITS, Status.SHIFT)
         refuse_if(f.width_bits and not is_whole, Status.FIELD)
         refuse_if(f.flags > 31, Status.FLAGS)
@@ -151,6 +152,8 @@ class PartReader:
             return None
         shape = (f.n_numbers if f.decode == 1 else f.n_rows, self.model.n_outputs)
         kind, n = Section.DECODE + self.first, shape[0] * shape[1]
+        if f.decode_stored_as:
+            return self.sections.signed(kind, n, 4).reshape(shape)
         if self.model.is_whole:
             return self.sections.whole(kind, "i1", n).reshape(shape)
         return self.sections.floats(kind, n, Status.NOT_FINITE).reshape(shape)
@@ -256,6 +259,7 @@ class PartReader:
             pool = self._pool(columns, booleans)
             hashes = PooledRows(pool, f.n_rows, f.n_concat, indices, bool(f.flags & records.INTERPOLATED))
         counter_type = records.COUNTER_TYPES[f.counter_type]
+        decode = None if self.decode is None else self.decode.astype(self.decode.dtype.newbyteorder("="))
         return Part(
             hashes,
             self.counters.astype(self.counters.dtype.newbyteorder("=")),
@@ -264,13 +268,10 @@ class PartReader:
             records.SOURCES[f.source],
             records.AGGREGATES[f.aggregate],
             f.n_groups,
-            self.decode.astype(self.decode.dtype.newbyteorder("="))
-            if f.decode == 1 and self.decode is not None
-            else None,
-            self.decode.astype(self.decode.dtype.newbyteorder("="))
-            if f.decode == 2 and self.decode is not None
-            else None,
+            decode if f.decode == 1 else None,
+            decode if f.decode == 2 else None,
             f.decode_shift,
+            records.DECODE_BITS[f.decode_stored_as],
         )
 
 

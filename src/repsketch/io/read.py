@@ -101,7 +101,7 @@ def _read(sections: Sections, data: bytes) -> Sketch:
         made = tuple(part.make(inputs) for part in parts)
         task = records.TASKS[model.task]
         linear, gain = reader.linear, reader.linear_gain
-        extras = (task, classes, names, categories, intervals, data)
+        extras = (task, classes, names, categories, intervals, records.STORED_AS[model.offset_stored_as], data)
         form = Form(inputs, projection, made, reader.offset, linear, gain, *extras)
         sketch = _as_sketch(form, sums)
     except InputError as error:  # a check of the form that the page forgot: refused all the same

@@ -68,13 +68,14 @@ class Record:
 
 MODEL = Record(
     "precision:B generator:B task:B n_parts:B projection:B right_shift:B linear:B stored_as:B "
-    "n_features:I n_columns:I n_values:I n_components:I n_outputs:I kinds:H flags:H low:h high:h limit:H unused0:2s "
-    "n_classes:I n_centers:I n_scales:I n_linear_gains:I center_bias:b scale_bias:b unused1:6s"
+    "n_features:I n_columns:I n_values:I n_components:I n_outputs:I kinds:H flags:H low:h high:h limit:H "
+    "offset_stored_as:B unused0:1s n_classes:I n_centers:I n_scales:I n_linear_gains:I center_bias:b scale_bias:b "
+    "unused1:6s"
 )
 PART = Record(
     "source:B hash:B directions:B fold:B counter_type:B aggregate:B decode:B decode_shift:B width_bits:B flags:B "
-    "n_nonzeros:B n_parameters:B threshold_nbytes:B unused0:3s width:d seed:I n_rows:I n_concat:I n_buckets:I "
-    "n_levels:I n_codes:I n_axes:I n_numbers:I n_groups:I n_gains:I spread:I digest:I unused1:8s"
+    "n_nonzeros:B n_parameters:B threshold_nbytes:B decode_stored_as:B unused0:2s width:d seed:I n_rows:I n_concat:I "
+    "n_buckets:I n_levels:I n_codes:I n_axes:I n_numbers:I n_groups:I n_gains:I spread:I digest:I unused1:8s"
 )
 
 INTERVALS = Record("n_rows:I n_levels:H n_bins:H")
@@ -94,6 +95,7 @@ FOLDS = ("universal", "direct")
 COUNTER_TYPES = ("float32", "int16", "int8", "int4")
 AGGREGATES = ("sum", "mean", "median_of_means")
 DECODES = (None, "shared", "rows")
+DECODE_BITS = (8, 4)  # of whole numbers
 GENERATOR = 1
 
 # Flags of MODEL and of PART.

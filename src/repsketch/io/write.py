@@ -50,7 +50,10 @@ def form_to_bytes(form: Form) -> bytes:
 
 def sections_of_form(form: Form) -> dict[int, bytes]:
     """The contents of all sections that the form alone gives, by type."""
-    sections: dict[int, bytes] = {Section.MODEL: _model(form), Section.OFFSET: _floats(form.offset)}
+    sections: dict[int, bytes] = {
+        Section.MODEL: _model(form),
+        Section.OFFSET: _stored_floats(form.offset, form.offset_stored_as),
+    }
     _add_inputs(sections, form.inputs)
     _add_projection(sections, form)
     for i, part in enumerate(form.parts):
@@ -76,6 +79,12 @@ def device_nbytes(sections: dict[int, bytes]) -> int:
 
 def _floats(array: np.ndarray) -> bytes:
     return array.astype("<f4").tobytes()
+
+
+def _stored_floats(array: np.ndarray, stored_as: str, bias: int = 0) -> bytes:
+    if stored_as == "float8":
+        return encode_float8(array, bias).tobytes()
+    return encode_bfloat16(array).astype("<u2").tobytes() if stored_as == "bfloat16" else _floats(array)
 
 
 def _model(form: Form) -> bytes:
@@ -106,6 +115,7 @@ def _model(form: Form) -> bytes:
         low=low,
         high=high,
         limit=0 if projection is None else projection.limit or 0,
+        offset_stored_as=records.STORED_AS.index(form.offset_stored_as),
         n_classes=0 if form.classes is None else len(form.classes),
         n_centers=0 if inputs.centers is None else len(inputs.centers),
         n_scales=0 if inputs.scales is None else len(inputs.scales),
@@ -129,12 +139,7 @@ def _add_inputs(sections: dict[int, bytes], inputs: Inputs) -> None:
         array = getattr(inputs, name)
         if array is None:
             continue
-        if inputs.stored_as == "float32":
-            sections[kind] = _floats(array)
-        elif inputs.stored_as == "bfloat16":
-            sections[kind] = encode_bfloat16(array).astype("<u2").tobytes()
-        else:
-            sections[kind] = encode_float8(array, _float8_bias(inputs, name)).tobytes()
+        sections[kind] = _stored_floats(array, inputs.stored_as, _float8_bias(inputs, name))
 
 
 def _add_projection(sections: dict[int, bytes], form: Form) -> None:
@@ -165,7 +170,9 @@ def _part_sections(form: Form, part: Part) -> dict[Section, bytes]:
     else:
         packed = counters.astype(counters.dtype.newbyteorder("<")).tobytes()
     sections = {Section.COUNTERS: packed, Section.GAIN: _floats(part.gain)}
-    if part.decode is not None:
+    if part.decode is not None and part.decode_bits == 4:
+        sections[Section.DECODE] = pack_signed(part.decode, 4)
+    elif part.decode is not None:
         sections[Section.DECODE] = part.decode.astype(part.decode.dtype.newbyteorder("<")).tobytes()
     if isinstance(part.hashes, PooledRows):
         rows, pool = part.hashes, part.hashes.pool
@@ -190,6 +197,7 @@ def _part(form: Form, part: Part) -> bytes:
         aggregate=records.AGGREGATES.index(part.aggregate),
         decode=records.DECODES.index(decode),
         decode_shift=part.decode_shift,
+        decode_stored_as=records.DECODE_BITS.index(part.decode_bits),
         width_bits=hashes.width_bits or 0,
         n_rows=part.n_rows,
         n_concat=hashes.n_concat,

@@ -13,14 +13,16 @@ import numpy as np
 from ..errors import InputError
 from ..lsh.pool import PooledRows
 from ..predictor import TASKS
+from ..settings import check_choice
 from .inputs import Inputs
 from .intervals import Intervals
-from .numbers import check_floats, check_whole
+from .numbers import check_floats, check_whole, round_floats
 from .part import LARGEST_INT, Part
 from .projection import LARGEST_ENTRY, Projection
 
 MAX_PARTS = 4
 MAX_OUTPUTS = 65_536
+STORED_OFFSETS = ("float32", "bfloat16")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,7 @@ class Form:
     feature_names : the d columns' names, or None
     categories : the rising labels of each categorical column used, or None
     intervals : how far values may be from the outputs, or None; not for classification
+    offset_stored_as : "float32", or "bfloat16" in the int precision, for offsets that are such numbers
     stored : the checked file this form was read from, which the C core runs as it is, or None
     """
 
@@ -57,6 +60,7 @@ class Form:
     feature_names: tuple[str, ...] | None = None
     categories: tuple[tuple[str, ...], ...] | None = None
     intervals: Intervals | None = None
+    offset_stored_as: str = "float32"
     file: InitVar[bytes | None] = None  # not kept by dataclasses.replace: another form is another file
     stored: bytes | None = field(init=False, default=None)
 
@@ -79,6 +83,7 @@ class Form:
         check_floats("offsets", self.offset, (self.n_outputs,))
         if not np.isfinite(self.offset).all() or not 1 <= self.n_outputs <= MAX_OUTPUTS:
             raise InputError(f"offset must be 1 to {MAX_OUTPUTS} finite numbers.")
+        self._check_offset_type()
         self._check_linear()
         if self.is_whole and self.projection is not None and self.stored is None:
             self.projection.check_bounds(self.inputs.largest)
@@ -123,6 +128,13 @@ class Form:
                 raise InputError("a pool whose booleans are not those of the inputs.")
         if self.is_whole and self.stored is None:  # the reader of files has checked them, without wide copies
             part.check_bounds(self.largest_of(part.source))
+
+    def _check_offset_type(self) -> None:
+        check_choice("offset_stored_as", self.offset_stored_as, STORED_OFFSETS)
+        if self.offset_stored_as != "float32" and not self.is_whole:
+            raise InputError("offset_stored_as='bfloat16' belongs to the int precision.")
+        if not np.array_equal(round_floats(self.offset, self.offset_stored_as), self.offset):
+            raise InputError("offsets have more digits than bfloat16 keeps; round them, or keep them as float32.")
 
     def _check_linear(self) -> None:
         if self.linear_gain is not None and (self.linear is None or not self.is_whole):
@@ -203,4 +215,5 @@ class Form:
         size = self.HEADER_NBYTES + self.PART_NBYTES * (len(self.parts) - 1)
         size += self.inputs.nbytes + (0 if self.projection is None else self.projection.nbytes)
         size += sum(part.nbytes for part in self.parts)
-        return size + sum(a.nbytes for a in (self.offset, self.linear, self.linear_gain) if a is not None)
+        size += self.n_outputs * (4 if self.offset_stored_as == "float32" else 2)
+        return size + sum(a.nbytes for a in (self.linear, self.linear_gain) if a is not None)

@@ -35,6 +35,7 @@ class Part:
     shared_decode : (q, C) float32 or int8; None if q = C
     row_decode : (L, C) float32 or int8, with q = 1
     decode_shift : bits dropped before the shared decode, in the int precision
+    decode_bits : of an entry of a decode matrix in the int precision, 8 or 4
     """
 
     hashes: RowHashes | PooledRows
@@ -47,6 +48,7 @@ class Part:
     shared_decode: np.ndarray | None = None
     row_decode: np.ndarray | None = None
     decode_shift: int = 0
+    decode_bits: int = 8
 
     def __post_init__(self) -> None:
         check_choice("counter_type", self.counter_type, BITS)
@@ -85,8 +87,12 @@ class Part:
             raise InputError("a decode matrix of rows needs one row for each row of counters, and single counters.")
         if self.decode_shift and not (self.is_whole and self.shared_decode is not None):
             raise InputError("decode_shift belongs to a shared decode matrix in the int precision.")
+        if self.decode_bits != 8 and not (self.decode_bits == 4 and self.is_whole and self.decode is not None):
+            raise InputError(
+                f"decode_bits={self.decode_bits}; allowed are 8, and 4 with a decode in the int precision."
+            )
         if self.decode is not None:
-            check_whole("the decode matrix", self.decode, "int8" if self.is_whole else "float32")
+            check_whole("the decode matrix", self.decode, f"int{self.decode_bits}" if self.is_whole else "float32")
 
     @property
     def decode(self) -> np.ndarray | None:
@@ -178,7 +184,8 @@ class Part:
     def nbytes(self) -> int:
         """Bytes of what is stored."""
         size = packed_nbytes(self.counters.size, BITS[self.counter_type]) + self.gain.nbytes
-        size += 0 if self.decode is None else self.decode.nbytes
+        if self.decode is not None:
+            size += packed_nbytes(self.decode.size, self.decode_bits) if self.is_whole else self.decode.nbytes
         if isinstance(self.hashes, PooledRows):
             size += pool_nbytes(self.hashes)
         return size

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..sketch import CompiledSketch, Form
 from ..sketch.numbers import LARGEST
-from ..sketch.train.assemble import summed_part
+from ..sketch.train.assemble import stored_offset, summed_part
 from ..sketch.train.greedy import Grown, grow_rows
 from ..sketch.train.objective import Objective
 from ..sketch.train.sweeps import grid_for, outputs_of, sweep
@@ -105,10 +105,10 @@ class GreedyTrials:
         part = summed_part(rows, whole, self.counter_type, problem.unit * step)
         if self.base is not None:
             form = self.base.form
-            shifted = (form.offset + problem.unit * offset).astype(np.float32)
-            return replace(form, parts=(*form.parts, replace(part, source="values")), offset=shifted)
-        shifted = (problem.middle + problem.unit * offset).astype(np.float32)
-        return Form(inputs, None, (part,), shifted, task=problem.task, classes=problem.classes)
+            parts = (*form.parts, replace(part, source="values"))
+            return replace(form, parts=parts, **stored_offset(form.offset + problem.unit * offset, problem.task))
+        fields = stored_offset(problem.middle + problem.unit * offset, problem.task)
+        return Form(inputs, None, (part,), task=problem.task, classes=problem.classes, **fields)
 
     @cached_property
     def objective(self) -> Objective:

@@ -80,6 +80,7 @@ def test_nbytes_add_up():
     scaled = Inputs(3, scales=np.ones(1, F), limits=(-9, 9))
     whole = form(scaled, linear=np.ones((3, 1), np.int8), linear_gain=np.ones(1, F))
     assert whole.nbytes == header + 4 + 32 + 4 + 4 + 3 + 4
+    assert replace(whole, offset_stored_as="bfloat16").nbytes == whole.nbytes - 2
 
 
 def test_parts_gains_and_offset_add_up():
@@ -153,6 +154,15 @@ BAD = {
     "booleans unknown to a pool": (lambda: form(BOOLEANS, parts=(seeded(None),)), "whose booleans are not those"),
     "booleans only a pool knows": (lambda: form(parts=(seeded(np.ones(3, bool)),)), "whose booleans are not those"),
     "an infinite offset": (lambda: form(offset=np.full(1, np.inf, F)), "offset must be 1 to 65536 finite numbers"),
+    "a short offset in float32": (
+        lambda: form(offset_stored_as="bfloat16"),
+        "offset_stored_as='bfloat16' belongs to the int precision",
+    ),
+    "an offset of too many digits": (
+        lambda: form(WHOLE, parts=(part(width_bits=2),), offset=np.full(1, 0.1, F), offset_stored_as="bfloat16"),
+        "offsets have more digits than bfloat16 keeps",
+    ),
+    "offsets of a byte": (lambda: form(offset_stored_as="float8"), "offset_stored_as='float8'; allowed are 'float32'"),
     "a float64 offset": (lambda: form(offset=np.zeros(1)), "offset"),
     "linear of another shape": (
         lambda: form(linear=np.ones((2, 1), F)),

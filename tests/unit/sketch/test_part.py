@@ -216,6 +216,8 @@ def test_nbytes():
     assert Part(axes(3, width_bits=0), table.astype(np.int16), GAIN, "int16").nbytes == 12 + 4
     decode = np.zeros((3, 5), np.int8)
     assert Part(axes(3, width_bits=0), table, np.ones(5, F), "int4", row_decode=decode).nbytes == 3 + 20 + 15
+    short = Part(axes(3, width_bits=0), table, np.ones(5, F), "int4", row_decode=decode, decode_bits=4)
+    assert short.nbytes == 3 + 20 + 8
     pool = CodePool("sparse", 1000, 3)
     rows = PooledRows(pool, 2, 3, np.zeros((2, 3), int))
     assert Part(rows, np.zeros((2, 8, 1), F), GAIN).nbytes == 64 + 4 + 8  # six indices of ten bits
@@ -284,6 +286,19 @@ BAD = {
     "a decode of several counters": (
         lambda: Part(axes(1), counters([[1, 2], [3, 4]]), GAIN, row_decode=np.ones((1, 3), F)),
         "needs one row for each row of counters, and single counters",
+    ),
+    "a short decode in float32": (
+        lambda: Part(axes(3), THREE, GAIN, row_decode=np.ones((3, 1), F), decode_bits=4),
+        "decode_bits=4; allowed are 8, and 4 with a decode in the int precision",
+    ),
+    "no decode to be short": (lambda: Part(W, I8, GAIN, "int8", decode_bits=4), "decode_bits=4; allowed are 8"),
+    "a decode of three bits": (
+        lambda: Part(W, I8, GAIN, "int8", row_decode=np.ones((3, 1), np.int8), decode_bits=3),
+        "decode_bits=3; allowed are 8",
+    ),
+    "a decode beyond four bits": (
+        lambda: Part(W, I8, GAIN, "int8", row_decode=np.full((3, 1), 8, np.int8), decode_bits=4),
+        "the decode matrix reach beyond 7",
     ),
     "a whole decode in float32": (
         lambda: Part(axes(3), THREE, GAIN, row_decode=np.ones((3, 1), np.int8)),

@@ -54,7 +54,7 @@ def test_a_trial_is_what_its_form_does(kind, data):
     assert trial.form.nbytes <= 600
     outputs = CompiledSketch(trial.form).outputs(given.X[given.held]).astype(np.float64)
     loss = given.held_objective.loss((outputs - given.middle) / given.unit)
-    assert loss == pytest.approx(trial.loss, rel=1e-4)
+    assert loss == pytest.approx(trial.loss, rel=1e-3 if n_classes > 2 else 1e-4)  # offsets of many classes are rounded
     constant = np.repeat(given.held_objective.start()[None], len(given.held), axis=0)
     assert trial.loss < given.held_objective.loss(constant)
 

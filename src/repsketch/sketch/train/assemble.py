@@ -1,10 +1,12 @@
 """From trained rows to the deployed form, every number in its stored size."""
 
+from typing import Any
+
 import numpy as np
 
 from ...lsh.pool import CodePool, PooledRows
 from ..inputs import Inputs
-from ..numbers import DTYPES, index_bits, packed_nbytes
+from ..numbers import DTYPES, index_bits, packed_nbytes, round_floats
 from ..part import Part, threshold_nbytes
 from .candidates import Thresholds
 
@@ -85,6 +87,12 @@ def keep_used(inputs: Inputs, values: np.ndarray) -> tuple[Inputs, np.ndarray]:
 def gain_of(steps: np.ndarray) -> np.ndarray:
     """Gains (C,), or (1,) where all outputs have the same, float32."""
     return (steps[:1] if np.ptp(steps) == 0 else steps).astype(np.float32)
+
+
+def stored_offset(offset: np.ndarray, task: str | None) -> dict[str, Any]:
+    """Offsets (C,) as fields of a form: those of three classes and more take two bytes each."""
+    stored_as = "bfloat16" if task == "classification" and len(offset) > 2 else "float32"
+    return {"offset": round_floats(offset, stored_as), "offset_stored_as": stored_as}
 
 
 def summed_part(rows: PooledRows, whole: np.ndarray, counter_type: str, steps: np.ndarray) -> Part:

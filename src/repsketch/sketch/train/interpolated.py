@@ -23,11 +23,12 @@ from ..form import Form
 from ..inputs import Inputs
 from ..part import Part
 from ..quantize import ternary_columns, whole_projection
-from .assemble import gain_of
+from .assemble import gain_of, stored_offset
 
 WIDTH_BITS = 6  # a level in 64 steps
 LIMIT = 4_095  # of a coordinate, in those steps
 MOST_EPOCHS = 300
+SHARES = (1.0, 0.85, 0.7, 0.55)  # of the largest entry of a decode matrix that four bits may reach up to
 #: Where a projection starts, and rows of data that this is found on.
 STARTS = {"principal": (initial_projection, 4_096), "screened": (screened_projection, 8_192)}
 
@@ -39,7 +40,7 @@ class Shape:
     Attributes
     ----------
     n_components, n_rows, n_levels : p coordinates, L rows of R levels
-    factored : one C-vector a row decodes it
+    factored : one C-vector a row decodes it, in int4, and there is no linear term, which takes a byte a class, too
     projection_type : "int8", or "ternary" for four times as many coordinates in as many bytes
     """
 
@@ -101,6 +102,21 @@ class _Round(torch.autograd.Function):
         return grads[0], None
 
 
+class _Round4(torch.autograd.Function):
+    """Whole multiples up to 7 of that step, of a few, that errs least; the gradient passes through."""
+
+    @staticmethod
+    def forward(ctx, values: Tensor) -> Tensor:
+        largest = values.abs().max().clamp_min(1e-12)
+        rounded = [torch.round(values * (7.0 / (share * largest))).clamp(-7.0, 7.0) * (share * largest / 7.0)
+                   for share in SHARES]  # fmt: skip
+        return min(rounded, key=lambda each: float((each - values).square().sum()))
+
+    @staticmethod
+    def backward(ctx, *grads: Tensor) -> Tensor:
+        return grads[0]
+
+
 class _Ternary(torch.autograd.Function):
     """Columns of one size with signs, or 0; the gradient passes through."""
 
@@ -133,11 +149,12 @@ class Student:
             "matrix": (n_values, shape.n_components),
             "shift": (shape.n_components,),
             "counters": (shape.n_rows, shape.n_levels, 1 if shape.factored else n_outputs),
-            "linear": (shape.n_components, n_outputs),
             "offset": (n_outputs,),
         }
         if shape.factored:
             sizes["decode"] = (shape.n_rows, n_outputs)
+        else:
+            sizes["linear"] = (shape.n_components, n_outputs)
         parameters = {name: torch.zeros(size) for name, size in sizes.items()}
         return cls(shape, seed, np.zeros(n_values, np.float32), np.ones(n_values, np.float32), parameters)
 
@@ -181,7 +198,7 @@ class Student:
                 change = torch.round(constant / units) * units - constant
             stored["shift"] = p["shift"] + change
         if "decode" in p:
-            stored["decode"] = _Round.apply(p["decode"], False)
+            stored["decode"] = _Round4.apply(p["decode"])
         return stored
 
     def __call__(self, values: Tensor) -> Tensor:
@@ -194,8 +211,8 @@ class Student:
         places = lower.long() + self.shape.n_levels * torch.arange(self.shape.n_rows)
         table = p["counters"].flatten(0, 1)
         read = torch.lerp(table[places], table[places + 1], (u - lower)[..., None])  # (n, L, width)
-        outputs = read[..., 0] @ p["decode"] if "decode" in p else read.sum(dim=1)
-        return outputs + z @ p["linear"] + p["offset"]
+        outputs = read[..., 0] @ p["decode"] if "decode" in p else read.sum(dim=1) + z @ p["linear"]
+        return outputs + p["offset"]
 
 
 def _moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -276,18 +293,20 @@ def assemble(student: Student, inputs: Inputs, unit: np.ndarray, middle: np.ndar
     projection = whole_projection(steps, constant, inputs.largest, student.shape.projection_type, factor, LIMIT)
     rows = PooledRows(pool_of(student.shape, student.pool.seed, WIDTH_BITS), student.shape.n_rows, interpolate=True)
     whole, step = _whole(stored["counters"])
-    decode = None
+    fields: dict[str, Any] = {**labels, **stored_offset(stored["offset"] * unit + middle, labels.get("task"))}
+    decoded: dict[str, Any] = {}
     if "decode" in stored:
-        decode, decode_step = _whole(stored["decode"])
+        decode, decode_step = _whole(stored["decode"], 7)
         step *= decode_step
-    part = Part(rows, whole, gain_of(unit * step / factor), "int8", aggregate="sum", row_decode=decode)
-    offset = (stored["offset"] * unit + middle).astype(np.float32)
-    linear, linear_step = _whole(stored["linear"] * unit)
-    slope = np.full(1, linear_step / factor, np.float32)
-    return Form(inputs, projection, (part,), offset, linear, slope, **labels)
+        decoded = {"row_decode": decode, "decode_bits": 4}
+    else:
+        linear, linear_step = _whole(stored["linear"] * unit)
+        fields |= {"linear": linear, "linear_gain": np.full(1, linear_step / factor, np.float32)}
+    part = Part(rows, whole, gain_of(unit * step / factor), "int8", aggregate="sum", **decoded)
+    return Form(inputs, projection, (part,), **fields)
 
 
-def _whole(values: np.ndarray) -> tuple[np.ndarray, float]:
-    """int8 multiples of a 127th of the largest size, and that step."""
-    step = max(float(np.abs(values).max()), 1e-12) / 127.0
+def _whole(values: np.ndarray, largest: int = 127) -> tuple[np.ndarray, float]:
+    """Whole multiples, int8, of a step that the largest of them reaches ``largest`` with, and that step."""
+    step = max(float(np.abs(values).max()), 1e-12) / largest
     return np.rint(values / step).astype(np.int8), step

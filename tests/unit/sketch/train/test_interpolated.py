@@ -23,10 +23,10 @@ def test_the_form_predicts_what_was_trained(reading, projection_type, n_classes)
     inputs = projected_inputs(X, find_kinds(X), reading)
     values = inputs.values(X).T
     lesson = Lesson(values, labels, None, 0.0, task)
-    shape = Shape(3, 6, factored=bool(n_classes), projection_type=projection_type)
-    student = train_interpolated(lesson, lesson, shape, n_steps=400, seed=1)
+    shape = Shape(3, 9, factored=bool(n_classes), projection_type=projection_type)
+    student = train_interpolated(lesson, lesson, shape, n_steps=600, seed=1)
     unit, middle = np.full(labels.shape[1], 2.0), np.full(labels.shape[1], 0.5)
-    form = assemble(student, inputs, unit, middle)
+    form = assemble(student, inputs, unit, middle, task=task)
     outputs = CompiledSketch(form).outputs(X)
     assert form.projection.kind == projection_type
     with torch.no_grad():
