@@ -19,6 +19,7 @@ COUNTER_TYPES = ("int4", "int8")
 STACKED = (0, 2)
 REUSES = (0.0, 0.3, 1.0)
 NOISES = (0.0, 0.1, 0.3, 0.6)
+DECAYS = (0.0, 0.1, 0.3, 1.0)
 #: From so many columns on, where so few coordinates fit, such by weights of -1, 0 and +1 are glanced at.
 WIDE, FEW_COMPONENTS = 24, 16
 FIRST_READINGS = ("standard", "common")
@@ -40,6 +41,7 @@ class Recipe:
     reading : how columns are read before a projection
     n_stacked : K of rows that are grown on what interpolated rows leave, with the rate; 0 for none
     noise : added to what interpolated rows are shown, in standard deviations
+    decay : how fast what interpolated rows have learned fades
     projection_type : "int8", or "ternary", which takes a quarter of the bytes
     start, speed : where interpolated rows start from, and their largest steps
     """
@@ -55,6 +57,7 @@ class Recipe:
     reading: str = "standard"
     n_stacked: int = 0
     noise: float = 0.0
+    decay: float = 0.1
     projection_type: str = "int8"
     start: str = "principal"
     speed: float = 0.02
@@ -69,8 +72,9 @@ class Recipe:
             shown = f"rate={self.rate:g} reuse={self.reuse:g} {self.counter_type} mixture={self.mixture:g}"
             return f"{self.family} K={self.n_concat} {shown}"
         stacked = f" + thresholds K={self.n_stacked}" if self.n_stacked else ""
-        shown = f"{self.reading} {self.start} speed={self.speed:g} noise={self.noise:g} mixture={self.mixture:g}"
-        return f"interpolated p={self.n_components} R={self.n_levels} {self.projection_type} {shown}{stacked}"
+        shown = f"{self.reading} {self.start} speed={self.speed:g} noise={self.noise:g} decay={self.decay:g}"
+        shown = f"{self.projection_type} {shown} mixture={self.mixture:g}"
+        return f"interpolated p={self.n_components} R={self.n_levels} {shown}{stacked}"
 
 
 def has_numbers(problem: Problem) -> bool:
@@ -87,11 +91,12 @@ def first_recipes(problem: Problem, fits: Callable[[Recipe], bool]) -> Iterator[
         for share in (mixture, 0.0) if problem.answers is not None else (mixture,):
             yield Recipe(family, share, counter_type=counter_type, reuse=reuse)
     is_few = problem.task == "classification" and len(problem.kept) < FEW_ROWS * problem.n_columns
-    smooth = Recipe("interpolated", mixture, rate=0.1, noise=0.3 if is_few else 0.0)
+    smooth = Recipe("interpolated", mixture, rate=0.1, noise=0.6 if is_few else 0.0)
     fitting = _fitting(smooth, fits)
     firsts = _spread(fitting, N_FIRST)
     yield from firsts
     yield from (replace(recipe, start="screened") for recipe in firsts[1:-1])
+    yield from (replace(recipe, decay=DECAYS[-1]) for recipe in firsts[-2:])
     readings = FIRST_READINGS[: 2 if has_numbers(problem) else 1]
     if len(fitting) < N_FIRST and len(readings) > 1:  # ranges of columns leave no room
         yield from _spread(_fitting(replace(smooth, reading="common"), fits), N_FIRST)
@@ -122,7 +127,7 @@ def neighbours(recipe: Recipe, problem: Problem) -> Iterator[Recipe]:
             del values["reuse"]
     else:
         values = {
-            "start": tuple(STARTS), "n_components": COMPONENTS, "noise": NOISES, "n_stacked": STACKED,
+            "start": tuple(STARTS), "n_components": COMPONENTS, "decay": DECAYS, "noise": NOISES, "n_stacked": STACKED,
             "mixture": SHARES, "speed": SPEEDS, "reading": READINGS, "n_levels": LEVELS,
         }  # fmt: skip
     if problem.answers is None:

@@ -196,8 +196,8 @@ def search(
         bench = Bench(problem, budget, seed, thorough)
         best = _varied(_close(climbed or found, problem), N_THOROUGH)
         fitted = [(recipe, fit(bench, recipe, 0.9, FINISHED)) for recipe in best]
-        found = _sorted([*fitted, *climbed, *found])  # a short training may be the better one
-    recipe, chosen = smallest_of_the_best(found)
+        found = _sorted([*fitted, *climbed, *found])
+    recipe, chosen = smallest_of_the_best(_sorted(fitted) or found)
     others = [trial for _, trial in found if trial is not chosen]
     if len(problem.X) <= SMALL_ROWS and time.monotonic() - started < 0.9 * (time_limit or float("inf")):
         chosen = _trained_on_all(problem, budget, seed, recipe, chosen)

@@ -33,6 +33,11 @@ class SmoothTrials:
         """One vector a row decodes it: worth it from three classes on."""
         return self.problem.n_outputs > 2
 
+    @property
+    def has_linear(self) -> bool:
+        """A linear term: not where it takes more bytes than the projection."""
+        return self.problem.n_outputs <= self.inputs.n_values
+
     def nbytes(self, shape: Shape) -> int:
         """Bytes of a sketch of this shape."""
         return self._form(Student.blank(shape, self.inputs.n_values, self.problem.n_outputs)).nbytes
@@ -42,7 +47,7 @@ class SmoothTrials:
         p = self.recipe.n_components
         if p > MOST_COMPONENTS_A_VALUE * self.inputs.n_values:
             return None
-        some = Shape(p, p, self.recipe.n_levels, self.is_factored, self.recipe.projection_type)
+        some = Shape(p, p, self.recipe.n_levels, self.is_factored, self.recipe.projection_type, self.has_linear)
         fixed, one = (self.nbytes(replace(some, n_rows=n)) for n in (p, p + 1))
         if fixed > budget:
             return None
@@ -59,7 +64,8 @@ class SmoothTrials:
         kept, held = (problem.lesson(self.inputs, rows, recipe.mixture) for rows in (problem.kept, problem.held))
         student = train_interpolated(
             kept, held, shape,
-            n_steps=self.n_steps, learning_rate=recipe.speed, noise=recipe.noise, start=recipe.start, seed=self.seed,
+            n_steps=self.n_steps, learning_rate=recipe.speed, noise=recipe.noise, decay=recipe.decay,
+            start=recipe.start, seed=self.seed,
         )  # fmt: skip
         return self._form(student)
 

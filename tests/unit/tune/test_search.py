@@ -11,7 +11,7 @@ from repsketch.tune import search as searching
 from repsketch.tune import trials
 from repsketch.tune.problem import Problem
 from repsketch.tune.recipes import CONCATS, RATES, Recipe, first_recipes, neighbours
-from repsketch.tune.search import Bench, Effort, climb, search
+from repsketch.tune.search import Bench, Effort, Efforts, climb, search
 from repsketch.tune.trials import Refit, Trial
 
 N = 400
@@ -92,13 +92,26 @@ def test_first_recipes_are_of_every_kind():
     found = list(first_recipes(problem(), fits))
     greedy = [(recipe.family, recipe.mixture) for recipe in found if recipe.is_greedy]
     assert greedy == [(name, share) for name in ("thresholds", "fine thresholds", "bits") for share in (0.5, 0.0)]
-    sizes = [(recipe.n_components, recipe.start) for recipe in found if not recipe.is_greedy]
-    screened = [(4, "screened"), (5, "screened")]
-    assert sizes == [(2, "principal"), (4, "principal"), (5, "principal"), (8, "principal"), *screened]
+    smooth = [(recipe.n_components, recipe.start, recipe.decay) for recipe in found if not recipe.is_greedy]
+    others = [(4, "screened", 0.1), (5, "screened", 0.1), (5, "principal", 1.0), (8, "principal", 1.0)]
+    assert smooth == [*((n, "principal", 0.1) for n in (2, 4, 5, 8)), *others]
     booleans = Problem.of((problem().X[:, :2] > 0).astype(np.float32), problem().labels, None, "classification")
     assert "fine thresholds" not in {recipe.family for recipe in first_recipes(booleans, fits)}
     wide = Problem.of(np.random.default_rng(0).normal(size=(90, 30)), problem().labels[:90], None, "classification")
     assert {recipe.projection_type for recipe in first_recipes(wide, fits)} == {"int8", "ternary"}
+
+
+def test_the_last_choice_is_among_thorough_fits():
+    """However good a glance was."""
+    efforts = Efforts(*(replace(EFFORT, n_steps=n) for n in (41, 42, 5)))
+
+    def change(recipe: Recipe) -> Recipe | None:
+        return None if recipe.is_greedy else replace(recipe, n_stacked=0)
+
+    chosen, *others = search(problem(), 600, progress=False, change=change, efforts=efforts)
+    assert chosen.n_steps == 5
+    assert {trial.n_steps for trial in others} >= {41, 42}
+    assert min(trial.loss for trial in others) < chosen.loss
 
 
 def test_the_smallest_of_those_that_are_as_good():

@@ -52,6 +52,7 @@ ABLATIONS = {
     "without ternary projections": Ablation(lambda recipe: None if recipe.projection_type == "ternary" else recipe),
     "without screened starts": Ablation(_only(start="principal")),
     "without noise": Ablation(_only(noise=0.0)),
+    "without decay": Ablation(_only(decay=0.0)),
     "without reuse of codes": Ablation(_only(reuse=0.0)),
     "without refits": Ablation(has_refits=False),
     "without a teacher": Ablation(has_teacher=False),

@@ -40,8 +40,9 @@ class Shape:
     Attributes
     ----------
     n_components, n_rows, n_levels : p coordinates, L rows of R levels
-    factored : one C-vector a row decodes it, in int4, and there is no linear term, which takes a byte a class, too
+    factored : one C-vector a row decodes it, in int4
     projection_type : "int8", or "ternary" for four times as many coordinates in as many bytes
+    has_linear : a linear term on the coordinates, of p times C bytes
     """
 
     n_components: int
@@ -49,6 +50,7 @@ class Shape:
     n_levels: int = 8
     factored: bool = False
     projection_type: str = "int8"
+    has_linear: bool = True
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class Student:
         }
         if shape.factored:
             sizes["decode"] = (shape.n_rows, n_outputs)
-        else:
+        if shape.has_linear:
             sizes["linear"] = (shape.n_components, n_outputs)
         parameters = {name: torch.zeros(size) for name, size in sizes.items()}
         return cls(shape, seed, np.zeros(n_values, np.float32), np.ones(n_values, np.float32), parameters)
@@ -211,8 +213,8 @@ class Student:
         places = lower.long() + self.shape.n_levels * torch.arange(self.shape.n_rows)
         table = p["counters"].flatten(0, 1)
         read = torch.lerp(table[places], table[places + 1], (u - lower)[..., None])  # (n, L, width)
-        outputs = read[..., 0] @ p["decode"] if "decode" in p else read.sum(dim=1) + z @ p["linear"]
-        return outputs + p["offset"]
+        outputs = read[..., 0] @ p["decode"] if "decode" in p else read.sum(dim=1)
+        return outputs + (z @ p["linear"] if "linear" in p else 0.0) + p["offset"]
 
 
 def _moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -240,6 +242,7 @@ def train_interpolated(
     batch_size: int = 256,
     learning_rate: float = 0.02,
     noise: float = 0.0,
+    decay: float = 0.0,
     start: str = "principal",
     seed: int = 0,
     progress: bool = False,
@@ -247,12 +250,13 @@ def train_interpolated(
     """Rows trained on ``lesson``, as they were when ``held`` liked them best.
 
     ``noise`` is added to the standardised values in every step: where rows are few, it keeps the projection from
-    learning them by heart. ``start`` is a name in ``STARTS``.
+    learning them by heart. ``decay`` times the size of a step is the share of every parameter that is lost in it, which
+    keeps what is learned smooth. ``start`` is a name in ``STARTS``.
     """
     student = Student.begin(lesson, shape, seed, start)
     parameters = student.parameters
     values, held_values = (torch.from_numpy(student.standardised(part.values)) for part in (lesson, held))
-    optimizer = torch.optim.Adam(list(parameters.values()), fused=True)
+    optimizer = torch.optim.AdamW(list(parameters.values()), weight_decay=decay, fused=True)
     n = len(values)
     batch_size = min(batch_size, max(16, n // 8))
     n_epochs = max(4, min(MOST_EPOCHS, ceil(n_steps / ceil(n / batch_size))))
@@ -299,7 +303,7 @@ def assemble(student: Student, inputs: Inputs, unit: np.ndarray, middle: np.ndar
         decode, decode_step = _whole(stored["decode"], 7)
         step *= decode_step
         decoded = {"row_decode": decode, "decode_bits": 4}
-    else:
+    if "linear" in stored:
         linear, linear_step = _whole(stored["linear"] * unit)
         fields |= {"linear": linear, "linear_gain": np.full(1, linear_step / factor, np.float32)}
     part = Part(rows, whole, gain_of(unit * step / factor), "int8", aggregate="sum", **decoded)

@@ -61,17 +61,18 @@ def test_torch_trains_in_one_thread(monkeypatch):
         torch.set_num_threads(before)
 
 
-def test_noise_keeps_rows_from_being_learned_by_heart():
-    """Labels drawn at random: what is left to learn is noise."""
+@pytest.mark.parametrize("name", ["noise", "decay"])
+def test_noise_and_decay_keep_rows_from_being_learned_by_heart(name):
+    """Labels drawn at random: there is nothing else to learn."""
     rng = np.random.default_rng(0)
     values, labels = rng.integers(-60, 60, (100, 20)), np.eye(2)[rng.integers(0, 2, 100)][:, 1:]
     lesson = Lesson(values, labels, None, 0.0, "classification")
 
-    def accuracy(noise: float) -> float:
-        student = train_interpolated(lesson, lesson, Shape(4, 8), n_steps=300, noise=noise, seed=0)
+    def accuracy(amount: float) -> float:
+        student = train_interpolated(lesson, lesson, Shape(4, 8), n_steps=300, seed=0, **{name: amount})
         with torch.no_grad():
             outputs = student(torch.from_numpy(student.standardised(values))).numpy()
         return float(((outputs > 0) == (labels > 0.5)).mean())
 
     assert accuracy(0.0) > 0.95
-    assert accuracy(2.0) < 0.85
+    assert accuracy({"noise": 2.0, "decay": 20.0}[name]) < 0.85
