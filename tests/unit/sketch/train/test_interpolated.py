@@ -11,11 +11,14 @@ from repsketch.sketch.train.interpolated import Lesson, Shape, Student, assemble
 N = 400
 
 
-@pytest.mark.parametrize("n_classes", [0, 3])
+@pytest.mark.parametrize(("n_classes", "has_linear"), [(0, True), (3, True), (3, False)])
 @pytest.mark.parametrize("projection_type", ["int8", "ternary"])
 @pytest.mark.parametrize("reading", READINGS)
-def test_the_form_predicts_what_was_trained(reading, projection_type, n_classes):
-    """Values, and three classes decoded by one vector a row; coordinates and linear term are rounded once more."""
+def test_the_form_predicts_what_was_trained(reading, projection_type, n_classes, has_linear):
+    """Values, and three classes decoded by one vector a row; coordinates and linear term are rounded once more.
+
+    Three coordinates of -1, 0 and +1 learn less: over five seeds 89 of 100 classes on average, 82 at least.
+    """
     X = np.random.default_rng(0).normal([1.0, -2.0, 5.0], [1.0, 2.0, 0.5], (N, 3)).astype(np.float32)
     wave = np.sin(2.0 * X[:, 0]) + 0.25 * X[:, 1] + 0.5
     labels = wave[:, None] if not n_classes else np.eye(3)[np.digitize(wave, [-0.4, 0.4])]
@@ -23,19 +26,21 @@ def test_the_form_predicts_what_was_trained(reading, projection_type, n_classes)
     inputs = projected_inputs(X, find_kinds(X), reading)
     values = inputs.values(X).T
     lesson = Lesson(values, labels, None, 0.0, task)
-    shape = Shape(3, 9, factored=bool(n_classes), projection_type=projection_type)
-    student = train_interpolated(lesson, lesson, shape, n_steps=600, seed=1)
+    shape = Shape(3, 6, factored=bool(n_classes), projection_type=projection_type, has_linear=has_linear)
+    student = train_interpolated(lesson, lesson, shape, n_steps=400, seed=1)
     unit, middle = np.full(labels.shape[1], 2.0), np.full(labels.shape[1], 0.5)
     form = assemble(student, inputs, unit, middle, task=task)
     outputs = CompiledSketch(form).outputs(X)
     assert form.projection.kind == projection_type
+    assert (form.linear is not None) == has_linear
     with torch.no_grad():
         trained = student(torch.from_numpy(student.standardised(values))).numpy()
     spread = trained.std()
     assert np.abs(outputs - (2.0 * trained + 0.5)).max() < 2.0 * 0.15 * spread
     assert np.abs(outputs - (2.0 * trained + 0.5)).mean() < 2.0 * 0.02 * spread
     if n_classes:
-        assert (trained.argmax(axis=1) == labels.argmax(axis=1)).mean() > 0.85
+        right = (trained.argmax(axis=1) == labels.argmax(axis=1)).mean()
+        assert right > {"int8": 0.95, "ternary": 0.8}[projection_type]
     else:
         assert np.abs(trained - labels).mean() < 0.4 * np.abs(labels - np.median(labels)).mean()
 
