@@ -143,8 +143,8 @@ def search(
     """Thorough fits of the most promising recipes, the best first.
 
     One recipe of each kind is glanced at. From the best of them a climb looks at the neighbours of the best so far.
-    The best recipes on its way are fitted to all rows. ``change`` says what is tried in place of a
-    recipe, None for nothing.
+    The best recipes on its way are fitted to all rows, and so is the one chosen. ``change`` says what is tried in place
+    of a recipe, None for nothing.
     """
     started = time.monotonic()
     efforts = EFFORTS if efforts is None else efforts
@@ -158,7 +158,7 @@ def search(
     firsts = changed(first_recipes(problem, glance.fits))
     greedy = [recipe for recipe in firsts if recipe.is_greedy]
     looked = GLANCED * (len(firsts) + (len(greedy) if budget > RACED else 0))
-    with progress_bar("searching", looked + CLIMBED + FINISHED * N_THOROUGH, enabled=progress) as bar:
+    with progress_bar("searching", looked + CLIMBED + FINISHED * (N_THOROUGH + 1), enabled=progress) as bar:
 
         def fit(bench: Bench, recipe: Recipe, until: float, cost: float) -> Trial | None:
             """One fit, unless that share of the time is over."""
@@ -197,11 +197,20 @@ def search(
         best = _varied(_close(climbed or found, problem), N_THOROUGH)
         fitted = [(recipe, fit(bench, recipe, 0.9, FINISHED)) for recipe in best]
         found = _sorted([*fitted, *climbed, *found])
-    recipe, chosen = smallest_of_the_best(_sorted(fitted) or found)
+        recipe, chosen = smallest_of_the_best(found)
+        longer = dict(fitted).get(recipe) or fit(bench, recipe, 0.9, FINISHED)
+        if longer is not None and is_as_good(longer, chosen):  # a short training owes its place to luck
+            chosen = longer
     others = [trial for _, trial in found if trial is not chosen]
     if len(problem.X) <= SMALL_ROWS and time.monotonic() - started < 0.9 * (time_limit or float("inf")):
         chosen = _trained_on_all(problem, budget, seed, recipe, chosen)
     return [chosen, *others]
+
+
+def is_as_good(trial: Trial, other: Trial) -> bool:
+    """True if the other does not lead by more than half a standard error of the difference."""
+    behind = trial.losses - other.losses
+    return bool(behind.mean() <= NOISE * behind.std() / np.sqrt(len(behind)))
 
 
 def smallest_of_the_best(found: list[tuple[Recipe, Trial]]) -> tuple[Recipe, Trial]:
@@ -210,13 +219,7 @@ def smallest_of_the_best(found: list[tuple[Recipe, Trial]]) -> tuple[Recipe, Tri
     Of many sketches judged on the same few rows the best owes its place to luck, too, and a large one more so. A tenth
     of the bytes more or less is no difference: of such the best is taken.
     """
-    best = found[0][1].losses
-
-    def is_as_good(trial: Trial) -> bool:
-        behind = trial.losses - best
-        return bool(behind.mean() <= NOISE * behind.std() / np.sqrt(len(behind)))
-
-    as_good = [pair for pair in found if is_as_good(pair[1])]
+    as_good = [pair for pair in found if is_as_good(pair[1], found[0][1])]
     most = ALIKE * min(trial.judged.nbytes for _, trial in as_good)
     return next(pair for pair in as_good if pair[1].judged.nbytes <= most)
 

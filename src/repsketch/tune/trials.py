@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -100,15 +101,25 @@ class GreedyTrials:
         return self._form(codes, np.zeros((len(codes), 2**self.n_concat, self.problem.n_outputs)), 1.0).nbytes
 
     def _form(self, codes: np.ndarray, whole: np.ndarray, step: float, offset: np.ndarray | float = 0.0) -> Form:
-        problem = self.problem
+        problem, fields = self.problem, self._offset_fields(offset)
         inputs, rows = self.family.store(codes)
         part = summed_part(rows, whole, self.counter_type, problem.unit * step)
         if self.base is not None:
             form = self.base.form
-            parts = (*form.parts, replace(part, source="values"))
-            return replace(form, parts=parts, **stored_offset(form.offset + problem.unit * offset, problem.task))
-        fields = stored_offset(problem.middle + problem.unit * offset, problem.task)
+            return replace(form, parts=(*form.parts, replace(part, source="values")), **fields)
         return Form(inputs, None, (part,), task=problem.task, classes=problem.classes, **fields)
+
+    @property
+    def _middle(self) -> np.ndarray:
+        """What is added to outputs before the offset of these rows."""
+        return self.problem.middle if self.base is None else self.base.form.offset
+
+    def _offset_fields(self, offset: np.ndarray | float) -> dict[str, Any]:
+        return stored_offset(self._middle + self.problem.unit * offset, self.problem.task)
+
+    def _deployed(self, offset: np.ndarray) -> np.ndarray:
+        """An offset of these rows as it comes back from being stored."""
+        return (self._offset_fields(offset)["offset"] - self._middle) / self.problem.unit
 
     @cached_property
     def objective(self) -> Objective:
@@ -179,6 +190,7 @@ class GreedyTrials:
         fitted = fit(rows)
         grid = grid_for(fitted.values, largest, 0.99 if largest < 100 else 1.0)
         fitted = fit(fitted, grid=grid)
+        fitted = replace(fitted, offset=self._deployed(fitted.offset))
         held = replace(fitted, buckets=self._held_buckets[:n_rows])
         losses = problem.held_objective.losses(outputs_of(held, None if base is None else base.held))
         name = f"{self.family.name} K={self.n_concat} L={n_rows} {self.counter_type} rate={self.rate:g} {refit}"

@@ -54,7 +54,7 @@ def test_a_trial_is_what_its_form_does(kind, data):
     assert trial.form.nbytes <= 600
     outputs = CompiledSketch(trial.form).outputs(given.X[given.held]).astype(np.float64)
     loss = given.held_objective.loss((outputs - given.middle) / given.unit)
-    assert loss == pytest.approx(trial.loss, rel=1e-3 if n_classes > 2 else 1e-4)  # offsets of many classes are rounded
+    assert loss == pytest.approx(trial.loss, rel=1e-4)
     constant = np.repeat(given.held_objective.start()[None], len(given.held), axis=0)
     assert trial.loss < given.held_objective.loss(constant)
 
@@ -101,17 +101,16 @@ def test_first_recipes_are_of_every_kind():
     assert {recipe.projection_type for recipe in first_recipes(wide, fits)} == {"int8", "ternary"}
 
 
-def test_the_last_choice_is_among_thorough_fits():
-    """However good a glance was."""
-    efforts = Efforts(*(replace(EFFORT, n_steps=n) for n in (41, 42, 5)))
+@pytest.mark.parametrize(("n_steps", "is_taken"), [(90, True), (5, False)])
+def test_what_is_chosen_is_trained_thoroughly_unless_that_makes_it_worse(n_steps, is_taken):
+    efforts = Efforts(*(replace(EFFORT, n_steps=n) for n in (41, 42, n_steps)))
 
     def change(recipe: Recipe) -> Recipe | None:
         return None if recipe.is_greedy else replace(recipe, n_stacked=0)
 
     chosen, *others = search(problem(), 600, progress=False, change=change, efforts=efforts)
-    assert chosen.n_steps == 5
+    assert (chosen.n_steps == n_steps) == is_taken
     assert {trial.n_steps for trial in others} >= {41, 42}
-    assert min(trial.loss for trial in others) < chosen.loss
 
 
 def test_the_smallest_of_those_that_are_as_good():
