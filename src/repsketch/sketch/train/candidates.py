@@ -158,6 +158,11 @@ class Thresholds(Candidates):
         rows = np.nonzero(is_listed)[1].astype(np.uint32)
         return starts.astype(np.uint64), rows, self.bins[is_listed], usual, (self.kinds > BOOLEAN).astype(np.uint8)
 
+    @cached_property
+    def _thread(self) -> ThreadPoolExecutor:
+        """Counts one half: starting a thread for every row chosen took a tenth of the time."""
+        return ThreadPoolExecutor(1)
+
     def gains(self, buckets: np.ndarray, n_buckets: int, numbers: np.ndarray, strength: float) -> np.ndarray:
         """Gain of every code."""
         count = require_native().train_gains
@@ -176,8 +181,9 @@ class Thresholds(Candidates):
         if len(rows) < _WORTH_A_THREAD or not 0 < half < len(usual):
             fill(slice(0, len(usual)))
         else:
-            with ThreadPoolExecutor(2) as pool:
-                list(pool.map(fill, (slice(0, half), slice(half, len(usual)))))
+            other = self._thread.submit(fill, slice(half, len(usual)))
+            fill(slice(0, half))
+            other.result()
         return gains
 
     def bits(self, code: int) -> np.ndarray:
