@@ -126,7 +126,7 @@ def run_text(results: Results) -> str:
     if not results:
         return NOTHING
     first = next(iter(results.values()))
-    methods = ["teacher", OURS, *peers_of(results)]
+    methods = [OURS, *peers_of(results)]
     counts = [len(result["found"].get(method, {})) for result in results.values() for method in methods]
     n_seeds = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
     seeds = f"{n_seeds} seeds. "
