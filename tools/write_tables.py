@@ -183,6 +183,7 @@ def from_frontier(
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {
+        "frontier": from_frontier(frontier.readme_text),
         "paper": from_paper(paper.readme_table),
         "wins": from_paper(paper.wins_table),
         "speed": speed_list,

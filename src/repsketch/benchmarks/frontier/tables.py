@@ -69,21 +69,35 @@ def scores_table(results: Results) -> str:
 
 
 def short_table(results: Results, budgets: tuple[int, ...] = (512, 1024, 4096)) -> str:
-    """Ours beside the best peer of each cell at a few budgets; a star marks a lead beyond the noise."""
+    """Ours, mean and spread, beside the best peer at a few budgets; a star marks a lead beyond the noise."""
     cells = {(cell.dataset, cell.budget): cell for cell in against_best(results)}
     rows = []
     for name, result in results.items():
         row = [titled(name, result)]
         for budget in budgets:
             cell = cells.get((name, budget))
-            row.append("–" if cell is None else _duel(cell, digits(results, cell)))
+            scores = list(scores_of(result, OURS, budget).values())
+            row.append("–" if cell is None else _duel(cell, scores, digits(results, cell)))
         rows.append(row)
     return table(["ours / best peer", *map(size, budgets)], rows) if cells else NOTHING
 
 
-def _duel(cell: Cell, n_digits: int) -> str:
+def _duel(cell: Cell, scores: list[float], n_digits: int) -> str:
     stars = {"win": ("*", ""), "loss": ("", "*"), "tie": ("", "")}[cell.verdict]
-    return f"{cell.ours:.{n_digits}f}{stars[0]} / {cell.theirs:.{n_digits}f}{stars[1]} ({cell.peer})"
+    return f"{spread(scores, n_digits)}{stars[0]} / {cell.theirs:.{n_digits}f}{stars[1]} ({cell.peer})"
+
+
+def readme_text(results: Results) -> str:
+    """The short table, and how often ours is worse."""
+    cells = list(against_best(results))
+    if not cells:
+        return NOTHING
+    counts = count(cells)
+    return (
+        f"{short_table(results)}\n\n{_seeds_text(results)} Of {len(cells)} cells (datasets times seven budgets) the "
+        f"best peer is ahead beyond the noise in {counts['loss']}, within it in {counts['tie']}, behind in "
+        f"{counts['win']}."
+    )
 
 
 def ablation_table(results: Results) -> str:
@@ -126,21 +140,25 @@ def run_text(results: Results) -> str:
     if not results:
         return NOTHING
     first = next(iter(results.values()))
-    methods = [OURS, *peers_of(results)]
-    counts = [len(result["found"].get(method, {})) for result in results.values() for method in methods]
-    n_seeds = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-    seeds = f"{n_seeds} seeds. "
-    if min(counts) < N_SEEDS:
-        seeds = f"**Not finished: {n_seeds} of {N_SEEDS} seeds; what differs may be chance.** "
     versions = ", ".join(f"{name} {version}" for name, version in first["environment"]["libraries"].items())
     settings = first["settings"]
     text = (
-        f"{seeds}{settings['n_rough']} settings of every peer tried on {settings['rough_rows']:,} rows, the best "
+        f"{_seeds_text(results)} {settings['n_rough']} settings of every peer tried on {settings['rough_rows']:,} rows, the best "
         f"{settings['n_thorough']} again on all (at most "
         f"{settings['most_rows']:,}){_tried_by_ours(results)}; {first['environment']['cpu']}; {versions}."
     )
     notes = [f"- {name}: {result['note']}" for name, result in results.items() if result["note"]]
     return "\n".join([text, "", *notes]) if notes else text
+
+
+def _seeds_text(results: Results) -> str:
+    """How many seeds, and whether that is all."""
+    methods = [OURS, *peers_of(results)]
+    counts = [len(result["found"].get(method, {})) for result in results.values() for method in methods]
+    n_seeds = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    if min(counts) < N_SEEDS:
+        return f"**Not finished: {n_seeds} of {N_SEEDS} seeds; what differs may be chance.**"
+    return f"{n_seeds} seeds."
 
 
 def _tried_by_ours(results: Results) -> str:

@@ -90,9 +90,16 @@ def test_the_best_is_bold_where_less_is_better_too(results):
 def test_a_short_look_says_who_leads(results):
     lines = tables.short_table(results, (512, 1024)).splitlines()[2:]
     assert lines == [
-        "| a9a, accuracy | 0.8600 / 0.8633 (boosted) | 0.8100 / 0.9133* (linear) |",
-        "| abalone, MAE | 1.500 / 1.400* (linear) | 1.450* / 1.550 (linear) |",
+        "| a9a, accuracy | 0.8600 ± 0.0100 / 0.8633 (boosted) | 0.8100 ± 0.0100 / 0.9133* (linear) |",
+        "| abalone, MAE | 1.500 ± 0.000 / 1.400* (linear) | 1.450 ± 0.071* / 1.550 (linear) |",
     ]
+
+
+def test_the_readme_counts_our_losses_first(results):
+    assert tables.readme_text(results).splitlines()[-1] == (
+        "**Not finished: 0 to 3 of 5 seeds; what differs may be chance.** Of 4 cells (datasets times seven budgets) "
+        "the best peer is ahead beyond the noise in 2, within it in 1, behind in 1."
+    )
 
 
 def test_a_method_without_a_model_is_no_cell():
