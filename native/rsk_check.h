@@ -1,5 +1,5 @@
-/* rsk_check.h: what the files of the reader share: rsk_file.c, rsk_bounds.c, rsk_digest.c, rsk_extras.c,
- * rsk_text.c. */
+/* rsk_check.h: what the files of the reader share: rsk_file.c, rsk_sections.c, rsk_part.c, rsk_bounds.c, rsk_digest.c,
+ * rsk_extras.c, rsk_text.c. */
 #ifndef RSK_CHECK_H
 #define RSK_CHECK_H
 

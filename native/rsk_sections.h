@@ -1,0 +1,57 @@
+/* rsk_sections.h: the sections of a file, as the readers of its parts ask for them. */
+#ifndef RSK_SECTIONS_H
+#define RSK_SECTIONS_H
+
+#include "rsk_bytes.h"
+#include "rsk_check.h"
+
+enum { RSK_COUNT_CAP = 65536, RSK_LARGEST_SHIFT = 31, RSK_LARGEST_WHOLE = 32767 }; /* the cap: of most sizes */
+
+/* Types of sections; those of part i lie 8 i above those of part 0. */
+enum { MODEL = 1, COLUMNS, KINDS, CENTERS, SCALES, PROJECTION, SHIFT, MULTIPLIERS, PROJECTION_SCALES };
+enum { LINEAR = 10, LINEAR_GAIN, OFFSET };
+enum { PART = 16, INDICES, CODE_COLUMNS, THRESHOLDS, COUNTERS, DECODE, GAIN, PART_STRIDE = 8 };
+enum { CLASSES = 64, NAMES, SUMS, METADATA, CATEGORIES, INTERVALS, FIRST_OPTIONAL = CLASSES };
+
+typedef struct {
+    const uint8_t *file;
+    uint32_t n_sections;
+    uint32_t asked;     /* bit i: section i belongs to the model */
+    uint32_t n_numeric; /* columns */
+    uint32_t crc_table[256];
+} rsk_reader;
+
+static inline bool rsk_are_zero(const uint8_t *bytes, uint64_t n) {
+    for (uint64_t i = 0; i < n; i++)
+        if (bytes[i] != 0) return false;
+    return true;
+}
+
+/* Section 1 of the specification: header, table of sections, padding, checksums. */
+rsk_status rsk_framing_check(rsk_reader *r, uint64_t nbytes, uint64_t max_nbytes);
+
+/* A section that the model needs, of exactly n bytes; none at all if n is 0. */
+rsk_status rsk_section_take(rsk_reader *r, uint32_t type, uint64_t n, const uint8_t **bytes);
+
+/* n float32 numbers of at most `largest` (its bits) in size, or `status`. */
+rsk_status rsk_floats_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t largest, rsk_status status,
+                           const uint8_t **bytes);
+rsk_status rsk_not_zero_check(const uint8_t *floats, uint64_t n);
+
+/* n whole numbers of 2, 4, 8 or 16 bits, the most negative one not among them. */
+rsk_status rsk_whole_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t bits, const uint8_t **bytes);
+
+/* n packed indices below `limit`. */
+rsk_status rsk_indices_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t limit, bool is_rising,
+                            const uint8_t **bytes);
+
+/* No section of a model that has not been taken. */
+rsk_status rsk_asked_check(const rsk_reader *r);
+
+/* A section a model may do without, or NULL. */
+const uint8_t *rsk_section_find(const rsk_reader *r, uint32_t type, uint32_t *nbytes);
+
+/* rsk_part.c: part `index`. Everything before it must have been checked. */
+rsk_status rsk_part_check(rsk_reader *r, uint32_t index, const rsk_model *m, rsk_part *p);
+
+#endif
