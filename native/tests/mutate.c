@@ -13,17 +13,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "rsk_bytes.h"
-#include "rsk_check.h"
+#include "rsk_sections.h"
 
 extern rsk_status fuzz_status;
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MOST_SEEDS = 256, MOST_SECTIONS = 36, LARGEST_SECTION = 24576, LARGEST_FILE = 1 << 16, N_STATUSES = 128 };
-enum { MODEL = 1, COLUMNS, KINDS, CENTERS, SCALES, PROJECTION, SHIFT, MULTIPLIERS, PROJECTION_SCALES };
-enum { LINEAR = 10, LINEAR_GAIN, OFFSET };
-enum { PART = 16, INDICES, CODE_COLUMNS, THRESHOLDS, COUNTERS, DECODE, GAIN };
-enum { CLASSES = 64, NAMES, SUMS, METADATA, CATEGORIES, INTERVALS };
 
 typedef struct {
     uint32_t type, flags, nbytes;
