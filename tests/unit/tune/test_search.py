@@ -101,16 +101,37 @@ def test_first_recipes_are_of_every_kind():
     assert {recipe.projection_type for recipe in first_recipes(wide, fits)} == {"int8", "ternary"}
 
 
-@pytest.mark.parametrize(("n_steps", "is_taken"), [(90, True), (5, False)])
-def test_what_is_chosen_is_trained_thoroughly_unless_that_makes_it_worse(n_steps, is_taken):
-    efforts = Efforts(*(replace(EFFORT, n_steps=n) for n in (41, 42, n_steps)))
+def search_of_steps(*n_steps: int) -> list[Trial]:
+    """A search of interpolated rows alone, whose steps tell glances, the climb and thorough fits apart."""
 
     def change(recipe: Recipe) -> Recipe | None:
         return None if recipe.is_greedy else replace(recipe, n_stacked=0)
 
-    chosen, *others = search(problem(), 600, progress=False, change=change, efforts=efforts)
+    efforts = Efforts(*(replace(EFFORT, n_steps=n) for n in n_steps))
+    return search(problem(), 600, progress=False, change=change, efforts=efforts)
+
+
+@pytest.mark.parametrize(("n_steps", "is_taken"), [(90, True), (5, False)])
+def test_what_is_chosen_is_trained_thoroughly_unless_that_makes_it_worse(n_steps, is_taken):
+    chosen, *others = search_of_steps(41, 42, n_steps)
     assert (chosen.n_steps == n_steps) == is_taken
     assert {trial.n_steps for trial in others} >= {41, 42}
+
+
+def test_one_that_was_not_among_the_thorough_is_trained_thoroughly_when_chosen(monkeypatch):
+    picked = []
+
+    def pick_the_worst(found):
+        picked.append(found[-1])
+        return found[-1]
+
+    monkeypatch.setattr(searching, "smallest_of_the_best", pick_the_worst)
+    monkeypatch.setattr(searching, "is_as_good", lambda trial, other: True)
+    chosen = search_of_steps(41, 42, 90)[0]
+    _, short = picked[0]
+    assert short.n_steps in (41, 42)
+    assert chosen.n_steps == 90
+    assert chosen.judged.nbytes == short.judged.nbytes
 
 
 def test_the_smallest_of_those_that_are_as_good():
