@@ -104,6 +104,9 @@ def first_recipes(problem: Problem, fits: Callable[[Recipe], bool]) -> Iterator[
     for reading in readings if problem.n_columns >= WIDE and is_tight else ():
         ternary = replace(smooth, projection_type="ternary", reading=reading)
         yield from _spread(_fitting(ternary, fits)[-3:], 2)
+    if problem.n_outputs > 2:  # a row is mostly the vector that decodes it: few levels leave room for more of them
+        for reading in readings if is_tight else readings[:1]:
+            yield from _fitting(replace(smooth, n_levels=LEVELS[0], reading=reading), fits)[-2:]
 
 
 def _fitting(recipe: Recipe, fits: Callable[[Recipe], bool]) -> list[Recipe]:

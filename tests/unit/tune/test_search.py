@@ -101,6 +101,17 @@ def test_first_recipes_are_of_every_kind():
     assert {recipe.projection_type for recipe in first_recipes(wide, fits)} == {"int8", "ternary"}
 
 
+def test_few_levels_are_looked_at_where_there_are_many_classes():
+    def fits(recipe: Recipe) -> bool:
+        return recipe.n_components * recipe.n_levels <= 40
+
+    assert {recipe.n_levels for recipe in first_recipes(problem(), fits)} == {8}
+    found = [recipe for recipe in first_recipes(problem(n_classes=4), fits) if recipe.n_levels == 4]
+    assert [(recipe.n_components, recipe.reading) for recipe in found] == [
+        (8, "standard"), (10, "standard"), (8, "common"), (10, "common"),
+    ]  # fmt: skip
+
+
 def search_of_steps(*n_steps: int) -> list[Trial]:
     """A search of interpolated rows alone, whose steps tell glances, the climb and thorough fits apart."""
 
