@@ -213,7 +213,8 @@ def test_a_column_that_is_always_missing():
 def test_constant_columns_and_a_class_with_one_member():
     y = np.array(["a"] * 30 + ["b"] * 29 + ["c"])
     sketch = rs.compress(None, np.ones((60, 3)), y, budget="1KB", **QUICK)
-    assert sketch.predict(np.ones((1, 3))).tolist() == ["a"]
+    noise = np.sqrt(0.5 * 0.5 / 48)  # of a class's share in the rows that are not held out
+    assert np.abs(sketch.predict_proba(np.ones((1, 3)))[0] - np.array([30, 29, 1]) / 60).max() < 2 * noise
 
 
 BAD = {
