@@ -42,4 +42,4 @@ done
 tests=$native/tests
 $cc "$tests/test_file.c" "$folder"/*.o -o "$folder/test_file"
 $cc "$tests/test_predict.c" "$folder"/*.o -pthread -o "$folder/test_predict"
-$cc "$tests/mutate.c" "$tests/fuzz_file.c" "$folder"/*.o -o "$folder/mutate"
+$cc "$tests"/mutate*.c "$tests/fuzz_file.c" "$folder"/*.o -o "$folder/mutate"

@@ -13,22 +13,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "mutate.h"
 #include "rsk_sections.h"
 
 extern rsk_status fuzz_status;
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MOST_SEEDS = 256, MOST_SECTIONS = 36, LARGEST_SECTION = 24576, LARGEST_FILE = 1 << 16, N_STATUSES = 128 };
-
-typedef struct {
-    uint32_t type, flags, nbytes;
-    const uint8_t *bytes; /* of the seed, or own ones in `arena` */
-} section;
-
-typedef struct {
-    uint32_t n_sections;
-    section sections[MOST_SECTIONS];
-} document;
+enum { MOST_SEEDS = 256, N_STATUSES = 128 };
 
 typedef struct {
     size_t nbytes;
@@ -38,283 +29,9 @@ typedef struct {
 
 static seed_file seeds[MOST_SEEDS];
 static uint32_t n_seeds;
-static uint8_t arena[1 << 20], output[2 * LARGEST_FILE]; /* of one input */
-static size_t arena_used;
-static uint64_t run_seed, input_number, random_state;
+static uint8_t output[2 * LARGEST_FILE]; /* of one input */
+static uint64_t run_seed, input_number;
 static uint32_t crc_table[256];
-static bool must_agree; /* the input has sizes that only make sense with all that follows from them */
-
-/* ---- random numbers ---- */
-
-/* SplitMix64: Steele, Lea, Flood 2014. */
-static uint64_t next_word(void) {
-    uint64_t z = random_state += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
-}
-
-/* 0 to n - 1. */
-static uint32_t below(uint32_t n) { return (uint32_t)((next_word() >> 32) * n >> 32); }
-
-static bool one_in(uint32_t n) { return below(n) == 0; }
-
-/* A number on which a reader may stumble: small ones, caps and their neighbours, powers of two, all bits set. */
-static uint32_t interesting(void) {
-    static const uint32_t numbers[] = {0,     1,     2,       3,       4,       5,       8,          15,         16,
-                                       17,    31,    32,      33,      63,      64,      65,         127,        128,
-                                       255,   256,   4095,    4096,    4097,    16384,   32767,      32768,      65535,
-                                       65536, 65537, 1048575, 1048576, 1048577, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF};
-    if (one_in(3)) return below(20);
-    if (one_in(3)) {
-        const uint32_t power = 1u << below(17);
-        return power - 1u + below(3);
-    }
-    return numbers[below(sizeof numbers / sizeof numbers[0])];
-}
-
-static uint32_t interesting_float(void) {
-    static const uint32_t bits[] = {0,          0x80000000, 1,          0x007FFFFF, 0x00800000, 0x3F800000, 0xBF800000,
-                                    0x53800000, 0x53800001, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000};
-    return bits[below(sizeof bits / sizeof bits[0])];
-}
-
-/* ---- bytes ---- */
-
-static void put(uint8_t *to, uint32_t number, uint32_t n_bytes) {
-    for (uint32_t i = 0; i < n_bytes; i++) to[i] = (uint8_t)(number >> (8 * i));
-}
-
-static uint32_t crc32(const uint8_t *bytes, size_t n) { return rsk_crc_add(crc_table, 0, bytes, n); }
-
-/* Own bytes of a section, to be changed: n of them, new ones repeating those there are, or 0. */
-static uint8_t *own(section *s, uint32_t n) {
-    if (arena_used + n > sizeof arena) n = 0;
-    uint8_t *bytes = arena + arena_used;
-    arena_used += n;
-    for (uint32_t i = 0; i < n; i++) bytes[i] = s->nbytes == 0 ? 0 : s->bytes[i % s->nbytes];
-    s->bytes = bytes;
-    s->nbytes = n;
-    return bytes;
-}
-
-static section *find(document *doc, uint32_t type) {
-    for (uint32_t i = 0; i < doc->n_sections; i++)
-        if (doc->sections[i].type == type) return &doc->sections[i];
-    return NULL;
-}
-
-static void drop(document *doc, uint32_t index) {
-    doc->n_sections--;
-    for (uint32_t i = index; i < doc->n_sections; i++) doc->sections[i] = doc->sections[i + 1];
-}
-
-/* Adds a section where its type belongs. */
-static section *add(document *doc, section added) {
-    if (doc->n_sections == MOST_SECTIONS) return NULL;
-    uint32_t i = doc->n_sections++;
-    for (; i > 0 && doc->sections[i - 1].type > added.type; i--) doc->sections[i] = doc->sections[i - 1];
-    doc->sections[i] = added;
-    return &doc->sections[i];
-}
-
-/* ---- fields ---- */
-
-typedef struct {
-    uint8_t offset, n_bytes, most; /* most: a value up to it is often allowed; 0: a size */
-} field;
-
-static const field model_fields[] = {
-    {0, 1, 1},  {1, 1, 1},  {2, 1, 2},  {3, 1, 4},  {4, 1, 4},  {5, 1, 31}, {6, 1, 3},  {7, 1, 2},    {8, 4, 0},
-    {12, 4, 0}, {16, 4, 0}, {20, 4, 0}, {24, 4, 0}, {28, 2, 2}, {30, 2, 15}, {32, 2, 0}, {34, 2, 0},  {36, 2, 0},
-    {38, 1, 1}, {39, 1, 1}, {40, 4, 3}, {44, 4, 1}, {48, 4, 1}, {52, 4, 1}, {56, 1, 100}, {57, 1, 100}, {58, 4, 1},
-};
-static const field part_fields[] = {
-    {0, 1, 1},  {1, 1, 3},  {1, 1, 18}, {2, 1, 1},  {3, 1, 1},   {4, 1, 3},  {5, 1, 2},  {6, 1, 2},  {7, 1, 31},
-    {8, 1, 15}, {9, 1, 31}, {10, 1, 3}, {11, 1, 1}, {12, 1, 4},  {13, 1, 1}, {14, 2, 1}, {16, 4, 1}, {20, 4, 0}, {24, 4, 0},
-    {28, 4, 0}, {32, 4, 4}, {36, 4, 0}, {40, 4, 6}, {44, 4, 0},  {48, 4, 3}, {52, 4, 0}, {56, 4, 4}, {60, 4, 1},
-    {64, 4, 0}, {68, 4, 0}, {72, 4, 1},
-};
-
-static void change_field(document *doc) {
-    const bool in_part = one_in(2);
-    section *s = find(doc, in_part ? PART + (one_in(4) ? 8 * below(4) : 0) : MODEL);
-    if (s == NULL || s->nbytes < 64) return;
-    uint8_t *bytes = own(s, s->nbytes);
-    const field *f = in_part ? &part_fields[below(sizeof part_fields / sizeof part_fields[0])]
-                             : &model_fields[below(sizeof model_fields / sizeof model_fields[0])];
-    if (s->nbytes < f->offset + (uint32_t)f->n_bytes) return;
-    if (f->most == 0 && one_in(4)) put(bytes + f->offset, below(20) + 1, f->n_bytes);
-    else if (f->most != 0 && !one_in(4)) put(bytes + f->offset, below(f->most + 1u), f->n_bytes);
-    else if (f->offset == 1 && in_part) bytes[1] = (uint8_t)(16 + below(3));
-    else put(bytes + f->offset, f->n_bytes == 4 && one_in(4) ? interesting_float() : interesting(), f->n_bytes);
-}
-
-/* Some size becomes a large one, of all magnitudes alike; others small where the file would become too long. */
-static void change_size(document *doc) {
-    static const uint8_t offsets[] = {8, 20, 24, 28, 32, 36, 40, 44};
-    const uint32_t offset = offsets[below(sizeof offsets)], bits = below(17), size = (1u << bits) + below(1u << bits);
-    section *s = find(doc, offset <= 24 ? MODEL : PART);
-    if (s == NULL || s->nbytes < 64) return;
-    uint8_t *bytes = own(s, s->nbytes);
-    if (s->nbytes < 64) return;
-    put(bytes + offset, size, 4);
-    if (offset > 24 && offset != 28) put(bytes + 28, 1 + below(3), 4);
-    if (offset == 36 || offset == 40) put(bytes + 32, 1, 4);
-    if (offset <= 24) bytes[4] = (uint8_t)(one_in(2) ? RSK_MATRIX_TERNARY : bytes[4]);
-    must_agree = true;
-}
-
-/* ---- what follows from fields ---- */
-
-/* Sizes of MODEL that others give. */
-static void agree_model(uint8_t *m) {
-    const bool has_matrix = m[4] >= RSK_MATRIX_FLOAT32;
-    if (!(m[30] & RSK_HAS_COLUMNS)) put(m + 12, rsk_u32(m + 8), 4);
-    if (m[28] != RSK_KINDS_MIXED) put(m + 16, rsk_u32(m + 12), 4);
-    if (!has_matrix) put(m + 20, rsk_u32(m + 16), 4);
-    if (m[4] == RSK_SHIFT_ONLY) m[30] |= RSK_HAS_SHIFT;
-    if (m[4] == RSK_NO_PROJECTION) m[30] &= (uint8_t)~RSK_HAS_SHIFT;
-    if (m[0] == RSK_INT) {
-        if (m[4] == RSK_SHIFT_ONLY || m[4] == RSK_MATRIX_FLOAT32) m[4] = RSK_MATRIX_INT8;
-        if (m[6] == RSK_LINEAR_FLOAT32) m[6] = RSK_LINEAR_INT8;
-        if (rsk_i16(m + 32) >= rsk_i16(m + 34)) put(m + 32, 0x007FFF81u, 4); /* -127 to 127 */
-        if (has_matrix && rsk_u16(m + 36) == 0) put(m + 36, 300, 2);
-    }
-    if (m[0] == RSK_INT && !has_matrix) {
-        put(m + 36, 0, 2);
-        m[5] = 0;
-        m[30] &= (uint8_t)~RSK_HAS_MULTIPLIERS;
-    }
-    if (m[0] != RSK_INT) {
-        m[5] = 0;
-        memset(m + 32, 0, 6);
-        m[30] &= (uint8_t)~RSK_HAS_MULTIPLIERS;
-        if (m[6] > RSK_LINEAR_FLOAT32) m[6] = RSK_LINEAR_FLOAT32;
-        m[38] = RSK_STORED_FLOAT32;
-    }
-    put(m + 52, m[6] >= RSK_LINEAR_INT16, 4);
-    if (m[28] == RSK_KINDS_BOOLEAN) memset(m + 44, 0, 8);
-    if (m[28] == RSK_KINDS_NUMERIC)
-        for (uint32_t at = 44; at <= 48; at += 4)
-            if (rsk_u32(m + at) > 1) put(m + at, rsk_u32(m + 12), 4);
-    if (m[7] != RSK_STORED_FLOAT8) m[56] = m[57] = 0;
-}
-
-/* And of PART. */
-static void agree_part(const uint8_t *m, uint8_t *p) {
-    const bool is_pool = p[1] >= RSK_POOL_TERNARY, is_whole = m[0] == RSK_INT;
-    const bool has_bits = is_pool ? !(p[9] & RSK_LEVELS) : p[1] == RSK_ANGULAR;
-    const bool has_width = p[1] == RSK_L2 || p[1] == RSK_L1;
-    if (m[4] == RSK_NO_PROJECTION) p[0] = 1;
-    if (p[1] > RSK_ANGULAR) p[2] = 0;
-    if (is_pool) p[3] = RSK_DIRECT;
-    if (p[1] == RSK_MINHASH || p[1] == RSK_L1) p[3] = RSK_UNIVERSAL;
-    if (is_whole && p[4] == RSK_COUNTER_FLOAT32) p[4] = RSK_COUNTER_INT8;
-    if (!is_whole) p[8] = 0;
-    if (!is_whole || p[6] != RSK_DECODE_SHARED) p[7] = 0;
-    if (!is_whole || p[6] == RSK_NO_DECODE) p[13] = 0;
-    p[11] = has_width;
-    put(p + 16, 0, 4);
-    put(p + 20, has_width ? 0x3FF00000u : 0, 4); /* 1.0 */
-    p[10] = p[1] != RSK_POOL_SPARSE ? 0 : p[10] == 0 ? 3 : p[10];
-    p[12] = p[1] != RSK_POOL_THRESHOLD ? 0 : !is_whole ? 4 : p[12] == 2 ? 2 : 1;
-    if (!is_pool) p[9] = 0;
-    if (p[1] == RSK_POOL_THRESHOLD) p[9] &= RSK_HAS_INDICES;
-    if (has_bits) p[9] &= RSK_HAS_INDICES | RSK_SEEDED;
-    if (p[9] & RSK_INTERPOLATED) put(p + 32, 1, 4);
-    if (is_whole && (p[9] & RSK_LEVELS) && !(p[9] & RSK_SEEDED) && p[8] == 0) p[8] = 1;
-    if (!is_pool || p[1] == RSK_POOL_THRESHOLD) put(p + 48, 0, 4);
-    if (!(p[9] & RSK_SEEDED) || !has_bits) put(p + 64, 0, 4);
-    if (!(p[9] & RSK_HAS_INDICES)) put(p + 44, rsk_u32(p + 28) * rsk_u32(p + 32), 4);
-    if (p[3] == RSK_DIRECT) {
-        if (has_bits || rsk_u32(p + 40) < 2) put(p + 40, 2, 4);
-        uint64_t power = 1;
-        for (uint32_t k = 0; k < rsk_u32(p + 32) && power <= 65536; k++) power *= rsk_u32(p + 40);
-        put(p + 36, (uint32_t)power, 4);
-    } else {
-        put(p + 40, 0, 4);
-    }
-    if (p[6] == RSK_NO_DECODE) put(p + 52, rsk_u32(m + 24), 4);
-    if (p[6] == RSK_DECODE_ROWS) put(p + 52, 1, 4);
-    if (p[6] != RSK_NO_DECODE && p[5] == RSK_MEDIAN_OF_MEANS) p[5] = RSK_MEAN;
-    if (p[5] != RSK_MEDIAN_OF_MEANS) put(p + 56, 1, 4);
-    if (rsk_u32(p + 60) != 1) put(p + 60, rsk_u32(m + 24), 4);
-}
-
-static void agree(document *doc) {
-    section *s = find(doc, MODEL);
-    if (s == NULL || s->nbytes != 64) return;
-    uint8_t *model = own(s, 64);
-    if (s->nbytes == 64) agree_model(model);
-    for (uint32_t i = 0; i < 4 && s->nbytes == 64; i++) {
-        section *part = find(doc, PART + 8 * i);
-        if (part == NULL || part->nbytes != 80) continue;
-        uint8_t *bytes = own(part, 80);
-        if (part->nbytes == 80) agree_part(model, bytes);
-    }
-}
-
-/* Gives a section the length that fields ask for; makes it if there is none. */
-static void fit(document *doc, uint32_t type, uint64_t n_bits) {
-    static const uint8_t ones[] = {0, 0, 0x80, 0x3F}, small[] = {1};
-    const uint32_t n = (uint32_t)((n_bits + 7) / 8);
-    section *s = find(doc, type);
-    if (n_bits > 8 * LARGEST_SECTION) return;
-    if (n == 0) {
-        if (s != NULL) drop(doc, (uint32_t)(s - doc->sections));
-        return;
-    }
-    if (s == NULL) {
-        const section floats = {type, 1, sizeof ones, ones}, bytes = {type, 1, sizeof small, small};
-        s = add(doc, one_in(3) ? floats : bytes);
-    }
-    if (s == NULL || s->nbytes == n) return;
-    uint8_t *bytes = own(s, n);
-    if (s->nbytes == n && n_bits % 8 != 0) bytes[n - 1] &= (uint8_t)((1u << n_bits % 8) - 1u);
-}
-
-static void fit_part(document *doc, const uint8_t *m, uint32_t base) {
-    const section *s = find(doc, base + PART);
-    if (s == NULL || s->nbytes != 80) return;
-    const uint8_t *p = s->bytes;
-    const bool is_threshold = p[1] == RSK_POOL_THRESHOLD, has_indices = (p[9] & RSK_HAS_INDICES) != 0;
-    const uint64_t n_rows = rsk_u32(p + 28) % 65537, n_concat = rsk_u32(p + 32) % 4097;
-    const uint64_t n_buckets = rsk_u32(p + 36) % 65537, n_numbers = rsk_u32(p + 52) % 65537;
-    const uint32_t n_codes = rsk_u32(p + 44) % 65537, n_outputs = rsk_u32(m + 24) % 65537;
-    const uint32_t n_inputs = rsk_u32(m + (p[0] == 0 ? 16 : 20)) % 1048577;
-    const uint64_t n_decode = p[6] == 0 ? 0 : (p[6] == RSK_DECODE_ROWS ? n_rows : n_numbers) * n_outputs;
-    fit(doc, base + INDICES, has_indices ? n_rows * n_concat * rsk_index_bits(n_codes + (n_codes == 0)) : 0);
-    fit(doc, base + CODE_COLUMNS, is_threshold ? (uint64_t)n_codes * rsk_index_bits(n_inputs + (n_inputs == 0)) : 0);
-    fit(doc, base + THRESHOLDS, is_threshold ? (uint64_t)n_codes * p[12] * 8 : 0);
-    fit(doc, base + COUNTERS, n_rows * n_buckets * n_numbers * (32u >> p[4] % 4u));
-    fit(doc, base + DECODE, n_decode * (m[0] != RSK_INT ? 32 : p[13] == 0 ? 8 : 4));
-    fit(doc, base + GAIN, 32 * (uint64_t)(rsk_u32(p + 60) % 65537));
-}
-
-/* Lengths of sections. The remainders keep products within 64 bits; sizes over their caps are refused anyway. */
-static void fit_all(document *doc) {
-    static const uint8_t stored[] = {32, 16, 8}, matrix[] = {0, 0, 32, 8, 2}, linear[] = {0, 32, 16, 8};
-    const section *s = find(doc, MODEL);
-    if (s == NULL || s->nbytes != 64) return;
-    uint8_t m[64];
-    memcpy(m, s->bytes, 64);
-    const uint64_t n_columns = rsk_u32(m + 12) % 1048577, n_values = rsk_u32(m + 16) % 1048577;
-    const uint64_t p = rsk_u32(m + 20) % 1048577, n_outputs = rsk_u32(m + 24) % 65537;
-    const uint32_t n_features = rsk_u32(m + 8) % 1048577;
-    fit(doc, COLUMNS, m[30] & RSK_HAS_COLUMNS ? n_columns * rsk_index_bits(n_features + (n_features == 0)) : 0);
-    fit(doc, KINDS, m[28] == RSK_KINDS_MIXED ? 16 * n_columns : 0);
-    fit(doc, CENTERS, (uint64_t)rsk_u32(m + 44) * stored[m[7] % 3]);
-    fit(doc, SCALES, (uint64_t)rsk_u32(m + 48) * stored[m[7] % 3]);
-    fit(doc, PROJECTION, n_values * p * matrix[m[4] % 5]);
-    fit(doc, SHIFT, m[30] & RSK_HAS_SHIFT ? 32 * p : 0);
-    fit(doc, MULTIPLIERS, m[30] & RSK_HAS_MULTIPLIERS ? 16 * p : 0);
-    fit(doc, PROJECTION_SCALES, m[0] == RSK_FLOAT32 && m[4] >= RSK_MATRIX_INT8 ? 32 * p : 0);
-    fit(doc, LINEAR, p * n_outputs * linear[m[6] % 4]);
-    fit(doc, LINEAR_GAIN, 32 * (uint64_t)rsk_u32(m + 52));
-    fit(doc, OFFSET, (m[38] == RSK_STORED_FLOAT32 ? 32 : 16) * n_outputs);
-    for (uint32_t i = 0; i < 4; i++) fit_part(doc, m, 8 * i);
-}
 
 /* ---- contents ---- */
 
@@ -465,6 +182,8 @@ static void change_table(document *doc) {
 
 /* ---- files ---- */
 
+static uint32_t crc32(const uint8_t *bytes, size_t n) { return rsk_crc_add(crc_table, 0, bytes, n); }
+
 static size_t assemble(const document *doc) {
     const uint32_t header = 32 + 24 * doc->n_sections;
     uint32_t offset = header;
@@ -571,12 +290,10 @@ static mutation *const mutations[] = {
 /* The next input in `output`; its length. */
 static size_t make_input(void) {
     document doc = seeds[below(n_seeds)].sections;
-    arena_used = 0;
-    must_agree = false;
     for (uint32_t n = one_in(4) ? 1 : 1 + below(5); n > 0; n--)
         mutations[below(sizeof mutations / sizeof mutations[0])](&doc);
-    if (must_agree || !one_in(4)) agree(&doc);
-    if (must_agree || !one_in(4)) fit_all(&doc);
+    if (doc.must_agree || !one_in(4)) agree(&doc);
+    if (doc.must_agree || !one_in(4)) fit_all(&doc);
     size_t nbytes = assemble(&doc);
     if (one_in(8)) {
         for (uint32_t n = 1 + below(3); n > 0 && nbytes > 32; n--) nbytes = change_framing(nbytes);
@@ -655,7 +372,7 @@ int main(int argc, char **argv) {
     rsk_crc_prepare(crc_table);
     const clock_t start = clock();
     for (input_number = first; input_number < first + n_inputs; input_number++) {
-        random_state = (run_seed << 40) + input_number * 0xD1B54A32D192ED03u;
+        begin((run_seed << 40) + input_number * 0xD1B54A32D192ED03u);
         const size_t nbytes = make_input();
         const bool keeps_digests = one_in(8);
         LLVMFuzzerTestOneInput(output, nbytes);
