@@ -42,11 +42,10 @@ def frontier(
     from rich.markdown import Markdown
 
     from ..benchmarks.frontier.data import DATASETS, dataset_of
-    from ..benchmarks.frontier.figures import draw_curves
+    from ..benchmarks.frontier.report import write_report
     from ..benchmarks.frontier.results import collect, read_results, restore
     from ..benchmarks.frontier.run import jobs_of, run_jobs
     from ..benchmarks.frontier.settings import BUDGETS, METHODS, N_SEEDS, QUICK_BUDGETS
-    from ..benchmarks.frontier.tables import chosen_on, tables_text
     from ..benchmarks.jobs import Store
     from ..benchmarks.paper.results import write_results
     from ..tune.budget import parse_budget
@@ -58,7 +57,8 @@ def frontier(
         dataset.load(0)  # what is not there is said before hours have passed
     all_sizes = sorted(set(sizes or (QUICK_BUDGETS if quick else BUDGETS)))
     jobs = every = jobs_of(names, 1 if quick else seeds, all_sizes, chosen, is_quick=quick)
-    if output == _OUTPUT and (quick or budgets or methods == "ablation"):
+    is_ablation = methods == "ablation"
+    if output == _OUTPUT and (quick or budgets or is_ablation):
         output = Path("build/frontier")  # other jobs than those of the results
     elif output == _OUTPUT:  # part of a run is added to the results
         every = jobs_of(DATASETS, max(seeds, N_SEEDS), BUDGETS, METHODS)
@@ -67,11 +67,7 @@ def frontier(
     run_jobs(jobs, store, cache, n_workers=workers)
     results = collect(every, store)
     write_results(results, output)
-    for is_set_aside, name in ((False, "frontier"), (True, "set_aside")):
-        if some := chosen_on(results, is_set_aside=is_set_aside):
-            draw_curves(some, output, name)
-    text = tables_text(results)
-    (output / "tables.md").write_text(text)
+    text = write_report(results, output, is_ablation=is_ablation)
     console = Console()
     console.print(Markdown(text))
-    console.print(f"written: {output}/*.json, tables.md, frontier.svg, frontier.png")
+    console.print(f"written: {output}/*.json, tables.md{'' if is_ablation else ', frontier.svg, frontier.png'}")

@@ -4,7 +4,9 @@ import pytest
 
 from findings import result_of
 from repsketch.benchmarks.frontier import leads, tables
+from repsketch.benchmarks.frontier.ablation import ABLATIONS
 from repsketch.benchmarks.frontier.figures import draw_curves
+from repsketch.benchmarks.frontier.report import write_report
 
 
 @pytest.fixture
@@ -114,6 +116,19 @@ def test_data_set_aside_are_apart(results):
     assert "wine" not in first
     assert "wine" in second
     assert "abalone" not in second
+
+
+def test_a_report_has_tables_and_curves_and_of_an_ablation_one_table(results, tmp_path):
+    pytest.importorskip("matplotlib")
+    assert write_report(results, tmp_path) == (tmp_path / "tables.md").read_text() == tables.tables_text(results)
+    assert (tmp_path / "frontier.svg").is_file()
+    (tmp_path / "frontier.svg").unlink()
+    scores = {name: {1024: [0.9, 0.8]} for name in ("ours", *ABLATIONS)}
+    text = write_report({"a9a": result_of(scores)}, tmp_path, is_ablation=True)
+    assert text.startswith("## What each trainer is worth\n")
+    assert all(f"| {name} | +0.0000" in text for name in ABLATIONS)
+    assert "peer is better" not in text
+    assert not (tmp_path / "frontier.svg").exists()
 
 
 def test_nothing_measured():
