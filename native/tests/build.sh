@@ -40,6 +40,6 @@ for source in "$native"/rsk*.c; do
 done
 
 tests=$native/tests
-$cc "$tests/test_file.c" "$folder"/*.o -o "$folder/test_file"
+$cc "$tests/test_file.c" "$tests/assembler.c" "$folder"/*.o -o "$folder/test_file"
 $cc "$tests/test_predict.c" "$folder"/*.o -pthread -o "$folder/test_predict"
 $cc "$tests"/mutate*.c "$tests/fuzz_file.c" "$folder"/*.o -o "$folder/mutate"
