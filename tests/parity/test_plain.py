@@ -1,4 +1,4 @@
-"""The oracle against the specification's page, read by someone else: ``plain.py``. Bits against bits."""
+"""The oracle against the specification's pages, read by someone else (``plain.py``): bits against bits."""
 
 import json
 from pathlib import Path
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import plain
+import plain_generator
 from forms import THEMES, random_form, random_inputs
 from repsketch.lsh.generator import Stream, to_gaussian, words
 from repsketch.sketch.query import accumulators, buckets, query
@@ -32,11 +33,11 @@ def test_form(seed):
 def test_words_of_every_stream():
     rng = np.random.default_rng(0)
     for stream in Stream:
-        assert stream.value == getattr(plain, stream.name)
+        assert stream.value == getattr(plain_generator, stream.name)
         seed, row = int(rng.integers(2**32)), int(rng.integers(65_536))
         drawn = words(seed, stream, 1, 3, 5, first_row=row)[0]
         assert drawn.tolist() == [
-            [plain.word_at(seed, stream.value, row, code, i) for i in range(5)] for code in range(3)
+            [plain_generator.word_at(seed, stream.value, row, code, i) for i in range(5)] for code in range(3)
         ]
 
 
@@ -44,7 +45,7 @@ def test_gaussian_numbers():
     """AS 241 as it was published: the package's copy differs from it in the 13th digit of one coefficient."""
     drawn = np.random.default_rng(0).integers(0, 2**32, 20_000, np.uint32)
     drawn[:4] = 0, 1, 2**31, 2**32 - 1
-    wanted = np.array([plain.gaussian_of(int(word)) for word in drawn], np.float32)
+    wanted = np.array([plain_generator.gaussian_of(int(word)) for word in drawn], np.float32)
     np.testing.assert_array_equal(to_gaussian(drawn).view(np.int32), wanted.view(np.int32))
 
 
@@ -54,13 +55,13 @@ def bits_of(number) -> str:
 
 def test_the_vectors_of_the_page():
     for v in VECTORS["words"]:
-        assert f"{plain.word_at(v['seed'], v['stream'], v['row'], v['code'], v['index']):08x}" == v["word"]
+        assert f"{plain_generator.word_at(v['seed'], v['stream'], v['row'], v['code'], v['index']):08x}" == v["word"]
     for v in VECTORS["ternary"]:
         places = range(len(v["directions"]))
-        assert [plain.ternary_at(v["seed"], v["row"], v["code"], j) for j in places] == v["directions"]
+        assert [plain_generator.ternary_at(v["seed"], v["row"], v["code"], j) for j in places] == v["directions"]
     for v in VECTORS["quantile"]:
-        assert bits_of(plain.gaussian_of(int(v["word"], 16))) == v["bits"]
+        assert bits_of(plain_generator.gaussian_of(int(v["word"], 16))) == v["bits"]
     for v in VECTORS["l1_grid"]:
         places = range(len(v["inverse_pitches"]))
-        drawn = [plain.inverse_pitch_at(v["seed"], v["row"], v["code"], j) for j in places]
+        drawn = [plain_generator.inverse_pitch_at(v["seed"], v["row"], v["code"], j) for j in places]
         assert [bits_of(number) for number in drawn] == v["inverse_pitches"]
