@@ -4,43 +4,29 @@ Takes a trained model or none, a raw table and labels or none; hands on the best
 budget, in the int precision.
 """
 
+import logging
 import sys
-import time
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .arrays import as_outputs, check_not_empty
+from .arrays import check_not_empty
 from .errors import InputError, require
-from .frames import Columns, as_columns
+from .frames import Columns, as_columns, collected
 from .lsh.generator import resolve_seed
 from .predictor import TASKS
 from .settings import check_choice, check_number
 from .sketch import CompiledSketch, Form
 from .sketch.intervals import calibrated
-from .teacher import TeacherOutputs, as_teacher
+from .targets import read_targets
 from .tune.budget import parse_budget
+from .tune.clock import Clock
 
 MOST_COLUMNS = 256  # that sketches are made of; of wider tables the most telling ones
-_FEW_CLASSES = 20  # whole numbers with more values than this are read as values, not as classes
-
-
-@dataclass(frozen=True, eq=False)
-class Targets:
-    """What a sketch is to answer.
-
-    Attributes
-    ----------
-    labels : (n, C) float64, chances of classes (of the second, if there are two) or values
-    answers : (n, C) the teacher's in the same measure, or None
-    """
-
-    labels: np.ndarray
-    answers: np.ndarray | None
-    task: str
-    classes: np.ndarray | None
-    outputs: TeacherOutputs | None = None  # the teacher's, where there are labels to train copies of it with
+SEARCHED = 0.75  # of what is left of a time limit; the rest is for the comparison
+logger = logging.getLogger(__name__)
 
 
 def compress(
@@ -64,13 +50,14 @@ def compress(
     budget : bytes a device may hold, such as 700, "512B", "4KB", "1MB"
     task : "classification" or "regression", where it cannot be found out
     random_state : seed of everything random; the same one gives the same bytes
-    time_limit : seconds after which no further fit is begun
+    time_limit : seconds the whole may take, about: what is being fitted then is cut short or given up
 
     Returns
     -------
     CompiledSketch
-        ``summary`` tells how boosted trees, an int8 network and a linear model of the same bytes did on the same rows
-        held out; one that did better is named on the standard error, too, unless ``progress`` is off
+        ``summary`` tells how boosted trees, an int8 network and a linear model of the same bytes did on the same
+        validation rows; one that did better, or as well in fewer bytes, is named on the standard error, too, unless
+        ``progress`` is off
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(400, 3))
@@ -79,19 +66,22 @@ def compress(
     (True, True)
     """
     require("torch", "train")
-    from .company import Company
+    from .compare import compare
     from .tune.folds import LONGEST, answers_out_of_fold, is_refittable
     from .tune.problem import Problem
     from .tune.search import search
+    from .tune.selection import telling_labels
 
     nbytes = parse_budget(budget)
     if task is not None:
         check_choice("task", task, TASKS)
     if time_limit is not None:
         check_number("time_limit", time_limit, 0.0, open_ends=True)
-    seed, started = resolve_seed(random_state), time.monotonic()
+    seed, clock = resolve_seed(random_state), Clock(time_limit)
+    X = collected(X)
     columns = as_columns(X)
     check_not_empty(columns.numbers)
+    unused = _unused(columns, progress)
     targets = read_targets(model, X, y, task, len(columns.numbers))
     problem = Problem.of(
         columns.numbers,
@@ -99,120 +89,72 @@ def compress(
         targets.answers,
         targets.task,
         classes=targets.classes,
-        n_categories={place: len(labels) for place, labels in _told_apart(columns).items()},
+        n_categories=_label_counts(columns, unused),
         seed=seed,
     )
+    some = telling_labels(problem, {p: labels for p, labels in columns.categories.items() if p not in unused})
+    if some:
+        cut = ", ".join(f"{_name(columns, p)} ({len(columns.categories[p])} labels)" for p in some)
+        note(
+            f"the {max(map(len, some.values()))} labels that tell most are used of {cut}; others count as one", progress
+        )
+        columns = columns.with_labels(some)
+        problem = problem.with_table(columns.numbers, _label_counts(columns, unused))
+    if unused:
+        problem = problem.using(np.setdiff1d(np.arange(columns.numbers.shape[1]), list(unused)))
     if targets.outputs is not None and is_refittable(model):
-        limit = LONGEST if time_limit is None else min(LONGEST, time_limit / 3)
+        limit = min(LONGEST, clock.seconds_left / 3)
         answers = answers_out_of_fold(
             model, X, y, problem.kept, targets.outputs, seed=seed, longest=limit, progress=progress
         )
         problem = problem if answers is None else problem.answered(answers)
     narrow = problem.narrowed(MOST_COLUMNS)
-    best = search(narrow, nbytes, seed=seed, time_limit=time_limit, progress=progress)[0]
-    company = None
-    if not problem.spares_none and time.monotonic() - started < (time_limit or float("inf")):
-        company = Company.of(narrow, best, nbytes, seed)
-    if company is not None and company.verdict is not None and progress:
-        print(company.verdict, file=sys.stderr)
+    left = None if time_limit is None else max(SEARCHED * clock.seconds_left, 1e-3)
+    best = search(narrow, nbytes, seed=seed, time_limit=left, progress=progress)[0]
+    summary = compare(narrow, best, nbytes, seed, clock.seconds_left)
+    if summary.verdict is not None:
+        note(summary.verdict, progress)
     form = best.form
     if not problem.spares_none:  # intervals come from rows that the judged form had not seen
         judged = calibrated(best.judged, columns.numbers[problem.held], targets.labels[problem.held])
         form = replace(form, intervals=judged.intervals)
-    return CompiledSketch(_with_names(form, columns), summary=company)
+    return CompiledSketch(_with_names(form, columns, unused), summary=summary)
 
 
-def _told_apart(columns: Columns) -> dict[int, tuple[str, ...]]:
-    """The categorical columns that tell something: of two labels at least. A single one is a constant number."""
-    return {place: labels for place, labels in columns.categories.items() if len(labels) > 1}
+def note(text: str, shown: bool) -> None:
+    """Say what was decided: in the log, and on the standard error where progress is shown."""
+    logger.info(text)
+    if shown:
+        print(f"repsketch: {text}", file=sys.stderr)
 
 
-def _with_names(form: Form, columns: Columns) -> Form:
-    used = range(form.n_features) if form.inputs.columns is None else form.inputs.columns.tolist()
-    known = _told_apart(columns)
-    labels = tuple(known[place] for place in used if place in known)
-    return replace(form, feature_names=columns.names, categories=labels or None)
+def _unused(columns: Columns, progress: bool) -> dict[int, str]:
+    """Columns that are left out, by place, and why; at least one column stays."""
+    from .tune.selection import CONSTANT, unused_columns
 
-
-def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> Targets:
-    """Labels and a teacher's answers for the rows of X."""
-    if model is None and y is None:
-        raise InputError("neither a model nor y was given; allowed is either or both.")
-    if model is None:
-        labels, task, classes = _read_labels(y, n_rows, task, None)
-        return Targets(labels, None, task, classes)
-    from .tune.folds import as_chances
-
-    outputs = as_teacher(model, task).label(X)
-    if len(outputs.values) != n_rows:
-        raise InputError(f"the model answers {len(outputs.values)} rows for the {n_rows} of X.")
-    if outputs.task == "classification":
-        outputs = in_order(outputs, None if y is None or hasattr(model, "classes_") else _as_array(y))
-    answers = as_chances(outputs)
-    if y is None:
-        return Targets(answers, None, outputs.task, outputs.classes)
-    labels, _, classes = _read_labels(y, n_rows, outputs.task, outputs.classes)
-    if labels.shape != answers.shape:
-        raise InputError(f"the model has {answers.shape[1]} outputs, y {labels.shape[1]}; they must agree.")
-    return Targets(labels, answers, outputs.task, classes, outputs)
-
-
-def in_order(outputs: TeacherOutputs, y: np.ndarray | None) -> TeacherOutputs:
-    """Outputs with the classes in rising order; columns that are only counted are the sorted labels of y, if as many.
-
-    >>> in_order(TeacherOutputs(np.array([[2.0]]), "classification", np.array(["no", "ay"])), None)
-    TeacherOutputs(values=array([[-2.]]), task='classification', classes=array(['ay', 'no'], dtype='<U2'))
-    """
-    assert outputs.classes is not None
-    n_classes, classes = len(outputs.classes), outputs.classes
-    if y is not None and np.array_equal(classes, np.arange(n_classes)):
-        found = np.unique(y)
-        if len(found) == n_classes:
-            classes = found
-    order = np.argsort(classes)
-    is_turned = order[0] == 1 and n_classes == 2
-    values = outputs.values[:, order] if n_classes > 2 else -outputs.values if is_turned else outputs.values
-    return replace(outputs, values=values, classes=classes[order])
-
-
-def _as_array(y: Any) -> np.ndarray:
-    return np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-
-
-def _read_labels(
-    y: Any, n_rows: int, task: str | None, classes: np.ndarray | None
-) -> tuple[np.ndarray, str, np.ndarray | None]:
-    values = _as_array(y)
-    if values.shape[:1] != (n_rows,) or values.ndim > 2:
-        raise InputError(f"y has shape {values.shape}; allowed is one entry for each of the {n_rows} rows of X.")
-    task = task or _guess_task(values)
-    if task == "regression":
-        return as_outputs(values, n_rows, "y"), task, None
-    if values.ndim == 2 and values.shape[1] != 1:
-        raise InputError(f"y has {values.shape[1]} columns; allowed is one column of labels.")
-    values = values.reshape(-1)
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise InputError(f"y holds NaN or infinity at row {int(np.argmin(np.isfinite(values)))}; drop such rows.")
-    found = np.unique(values)
-    classes = found if classes is None else classes
-    unknown = np.setdiff1d(found, classes)
-    if len(unknown):
+    unused = unused_columns(columns)
+    if len(unused) == columns.numbers.shape[1]:
+        reasons = "; ".join(f"{_name(columns, place)} {why}" for place, why in list(unused.items())[:8])
         raise InputError(
-            f"y holds {unknown[:4].tolist()}, which the model does not know; it has {classes.tolist()[:8]}."
+            f"no column of X can be used: {reasons}. Give a column that describes kinds of rows; a categorical dtype, "
+            "or float for numbers, makes any column count."
         )
-    if len(classes) < 2:
-        raise InputError(f"y holds one class only, {found.tolist()[0]!r}; a classifier needs at least two.")
-    order = np.argsort(classes)
-    places = order[np.searchsorted(classes, values, sorter=order)]
-    chances = np.eye(len(classes))[places]
-    return (chances[:, 1:] if len(classes) == 2 else chances), task, classes
+    said = [f"{_name(columns, place)} {why}" for place, why in unused.items() if why != CONSTANT]
+    if said:
+        note(f"not used: {'; '.join(said)} (to use one, make it a categorical dtype, or float)", progress)
+    return unused
 
 
-def _guess_task(values: np.ndarray) -> str:
-    if values.dtype.kind in "bOUST":
-        return "classification"
-    if values.ndim == 2 and values.shape[1] > 1:
-        return "regression"
-    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-    is_whole = bool((finite == np.floor(finite)).all())
-    return "classification" if is_whole and len(np.unique(finite)) <= _FEW_CLASSES else "regression"
+def _name(columns: Columns, place: int) -> str:
+    return repr(columns.names[place]) if columns.names else f"column {place}"
+
+
+def _label_counts(columns: Columns, unused: Collection[int]) -> dict[int, int]:
+    """How many labels the categorical columns in use have."""
+    return {place: len(labels) for place, labels in columns.categories.items() if place not in unused}
+
+
+def _with_names(form: Form, columns: Columns, unused: Collection[int]) -> Form:
+    used = range(form.n_features) if form.inputs.columns is None else form.inputs.columns.tolist()
+    labels = tuple(columns.categories[place] for place in used if place in columns.categories and place not in unused)
+    return replace(form, feature_names=columns.names, categories=labels or None)

@@ -10,10 +10,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .arrays import is_sparse
-from .compress import compress, in_order
+from .compress import compress
 from .errors import InputError
 from .frames import is_frame
 from .predictor import to_choice, to_probabilities
+from .targets import in_order
 from .teacher import as_teacher
 from .tune.budget import parse_budget
 

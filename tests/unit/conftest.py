@@ -7,8 +7,8 @@ import pytest
 
 @pytest.fixture
 def brief_search(monkeypatch):
-    """A search of few and short fits, without company, for tests that ask for anything but accuracy."""
-    from repsketch.baselines.budgeted import company
+    """A search of few and short fits, compared with nobody, for tests that ask for anything but accuracy."""
+    from repsketch.baselines.budgeted import quick
     from repsketch.tune import recipes, search
 
     brief = (replace(effort, n_steps=30, refits=effort.refits[:2]) for effort in search.EFFORTS)
@@ -16,4 +16,4 @@ def brief_search(monkeypatch):
     monkeypatch.setattr(recipes, "N_FIRST", 2)
     monkeypatch.setattr(search, "CLIMBED", 6)
     monkeypatch.setattr(search, "N_THOROUGH", 1)
-    monkeypatch.setattr(company, "fit_company", lambda *_, **__: [])
+    monkeypatch.setattr(quick, "fit_peers", lambda *_, **__: ([], {}))

@@ -9,8 +9,9 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import LogisticRegression
 
 import repsketch as rs
-from repsketch.baselines.budgeted import company
-from repsketch.company import Company
+from repsketch import compare as comparing
+from repsketch.baselines.budgeted import quick
+from repsketch.comparison import Comparison
 from repsketch.errors import InputError, RepSketchError
 from repsketch.io import from_bytes, to_bytes
 from repsketch.sketch import CompiledSketch
@@ -106,10 +107,10 @@ def test_a_teacher_answers_for_rows_that_its_copies_have_not_seen(searched):
     assert np.abs(problem.answers - model.predict_proba(X)).max() > 0.01
 
 
-def test_intervals_and_company_are_of_the_form_that_was_judged(searched, monkeypatch):
+def test_intervals_and_the_comparison_are_of_the_form_that_was_judged(searched, monkeypatch):
     """The deployed one was trained on the rows held out, too, and would look better there than it is."""
     X, y = load_diabetes(return_X_y=True)
-    monkeypatch.setattr(company, "fit_company", lambda *_, **__: [])
+    monkeypatch.setattr(quick, "fit_peers", lambda *_, **__: ([], {}))
     sketch = rs.compress(None, X, y, budget="300B", **QUICK)
     problem, (trial, *_) = searched["problem"], searched["trials"]
     held = problem.held
@@ -123,7 +124,8 @@ def test_intervals_and_company_are_of_the_form_that_was_judged(searched, monkeyp
 @pytest.mark.parametrize("progress", [True, False])
 def test_who_does_better_is_said_on_the_standard_error(monkeypatch, capsys, progress):
     row = {"name": "sketch", "nbytes": 5, "score": 2.0, "loss": 1.0}
-    monkeypatch.setattr(Company, "of", lambda *_: Company("accuracy", (row,), "Boosted trees did better."))
+    verdict = Comparison("accuracy", (row,), "Boosted trees did better.")
+    monkeypatch.setattr(comparing, "compare", lambda *_: verdict)
     X, y = load_iris(return_X_y=True)
     sketch = rs.compress(None, X, y, budget="300B", random_state=0, progress=progress)
     assert sketch.summary.verdict == "Boosted trees did better."

@@ -65,9 +65,12 @@ def test_what_a_model_does_not_use_is_not_looked_at():
         (pandas.DataFrame({"age": [1]}), r"X lacks the columns \['tree', 'is_old', 'height'\]"),
         (
             pandas.DataFrame({**COLUMNS, "age": ["20", "n.a.", "31"]}),
-            r"column 'age' of X holds text \('20', '31', 'n.a.'\)",
+            r"column 'age' of X holds 'n.a.' in row 1, which is no number; this model reads numbers there",
         ),
-        (pandas.DataFrame({**COLUMNS, "height": [1.5, np.inf, 2.5]}), r"X holds infinity \(inf\) at row 1, column 3"),
+        (
+            pandas.DataFrame({**COLUMNS, "height": [1.5, np.inf, 2.5]}),
+            r"X holds infinity \(inf\) at row 1, column 'height'",
+        ),
         (pandas.DataFrame({**COLUMNS, "age": pandas.to_datetime(["2020-01-01"] * 3)}), "column 'age' of X holds dates"),
     ],
 )

@@ -11,7 +11,6 @@ import numpy as np
 import typer
 
 from ..compress import compress as compress_model
-from ..compress import read_targets
 from ..errors import InputError, require
 from ..files import write_atomically
 from ..io import to_bytes
@@ -19,6 +18,7 @@ from ..io.data import Table, read_table
 from ..predictor import TASKS
 from ..progress import progress_bar
 from ..settings import check_choice, check_number
+from ..targets import read_targets
 from ..teacher import as_teacher
 from ..tune.budget import parse_budget
 from .summary import HELD_OUT, LEARNT, print_summary, summarize

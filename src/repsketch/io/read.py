@@ -4,13 +4,16 @@ The checks follow ``docs/spec/format.md`` in its order, so that this reader and 
 the same bad file.
 """
 
+import json
 import os
 import stat
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .. import core
+from ..comparison import Comparison
 from ..errors import InputError
 from ..lsh import RowHashes
 from ..sketch import CompiledSketch, Form, KernelSketch, Sketch
@@ -24,6 +27,7 @@ from .part_reader import PartReader
 from .records import Section
 from .sections import Sections, refuse_if
 from .status import FormatError, Status
+from .write import COMPARISON
 
 
 def load(path: str | os.PathLike, *, max_nbytes: int = FILE_CAP) -> Sketch:
@@ -104,6 +108,9 @@ def _read(sections: Sections, data: bytes) -> Sketch:
         extras = (task, classes, names, categories, intervals, records.STORED_AS[model.offset_stored_as], data)
         form = Form(inputs, projection, made, reader.offset, linear, gain, *extras)
         sketch = _as_sketch(form, sums)
+        if isinstance(sketch, CompiledSketch) and Section.METADATA in sections.contents:
+            content = json.loads(bytes(sections.contents[Section.METADATA]))
+            sketch = replace(sketch, summary=Comparison.from_dict(content.get(COMPARISON)))
     except InputError as error:  # a check of the form that the page forgot: refused all the same
         raise FormatError(Status.FIELD) from error
     vars(sketch).setdefault("form", form)  # what a KernelSketch would make of itself again

@@ -24,6 +24,7 @@ from .records import Section
 from .tables import encode_categories, encode_classes, encode_strings
 
 SOFTWARE = (0, 1, 0)
+COMPARISON = "comparison"  # the key of the metadata
 
 
 def save(sketch: Sketch, path: str | os.PathLike, metadata: dict[str, Any] | None = None) -> None:
@@ -32,10 +33,13 @@ def save(sketch: Sketch, path: str | os.PathLike, metadata: dict[str, Any] | Non
 
 
 def to_bytes(sketch: Sketch, metadata: dict[str, Any] | None = None) -> bytes:
-    """The bytes of a .rsk file with this sketch."""
+    """The bytes of a .rsk file with this sketch; what it was compared with is kept in the metadata."""
     sections = sections_of_form(sketch.form)
     if isinstance(sketch, KernelSketch) and sketch.sums is not None:
         sections[Section.SUMS] = _sums(sketch)
+    comparison = getattr(sketch, "summary", None)
+    if comparison is not None:
+        metadata = {COMPARISON: comparison.to_dict(), **(metadata or {})}
     if metadata:
         content = json.dumps(metadata, ensure_ascii=False, allow_nan=False, sort_keys=True).encode()
         check_metadata(memoryview(content))

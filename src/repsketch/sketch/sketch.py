@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import as_outputs, as_table, check_width, iterate_blocks
+from ..comparison import Comparison
 from ..errors import InputError, MergeError
-from ..frames import Columns, as_columns, is_frame
+from ..frames import Columns, as_columns, as_row, collected, is_frame
 from ..lsh import Family, RowHashes
 from ..lsh.generator import resolve_seed
 from ..predictor import Predictor
@@ -107,6 +108,7 @@ class Sketch(Predictor):
 
         Columns of a data frame are found by their names, and categories by theirs, if the sketch knows them.
         """
+        X = collected(X)
         if self.form.feature_names is not None and is_frame(X):
             X = as_columns(X, known=self.columns).numbers
         return self._runtime.outputs(X, n_threads)
@@ -180,6 +182,9 @@ class Sketch(Predictor):
     def predict_one(self, row: Any) -> Any:
         """The prediction for one row, (d,): a label, or a number; for hot loops, where a table of one row costs more.
 
+        A row is an array or a list in the order of the columns or, where the sketch knows their names, a mapping or a
+        pandas Series. Categories are labels in a list or mapping, and places among the labels in an array of numbers.
+
         >>> from repsketch import lsh
         >>> density = Sketch.empty(lsh.L1(bandwidth=1.0), n_rows=50, n_buckets=16, n_features=2).add([[0.0, 0.0]])
         >>> density.predict_one(np.zeros(2, np.float32))
@@ -190,13 +195,19 @@ class Sketch(Predictor):
     @cached_property
     def _answer(self) -> Callable[[Any], Any]:
         """What ``predict_one`` calls: for numbers the runtime itself, so that nothing stands between."""
-        output_of = self._runtime.output_of
+        output_of = self._runtime.output_of if self.form.feature_names is None else self._output_of_named
         if self.task != "classification":
             return output_of
         labels = self._labels
         if self.n_outputs == 1:
             return lambda row: labels[int(output_of(row) > 0)]
         return lambda row: labels[int(np.argmax(output_of(row)))]
+
+    def _output_of_named(self, row: Any) -> float | np.ndarray:
+        """Raw output of one row whose columns have names: numbers in an array, or anything that ``as_row`` reads."""
+        if type(row) is np.ndarray and row.dtype.kind in "fiub":
+            return self._runtime.output_of(row)
+        return self._runtime.output_of(as_row(row, self.columns))
 
     @cached_property
     def _runtime(self) -> Any:
@@ -229,7 +240,7 @@ class CompiledSketch(Sketch):
 
     compiled: Form
     change: "Change | None" = None  #: what quantising did to the outputs
-    summary: Any = None  #: the ``Company`` that ``compress`` found: other models of the same bytes
+    summary: Comparison | None = None  #: other models of the same bytes, as ``compress`` found them
 
     @property
     def form(self) -> Form:

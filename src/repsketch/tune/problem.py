@@ -93,16 +93,17 @@ class Problem:
 
         A column tells as much as the best split of its values gains on the best constant.
         """
-        if self.X.shape[1] <= most:
+        if self.n_columns <= most:
             return self
         objective = self.objective(self.kept, 0.0)
         slope, curvature = objective.slopes(np.repeat(objective.start()[None], len(self.kept), axis=0))
         numbers = np.concatenate([slope, curvature], axis=1).astype(np.float32)
         codes, _ = self.thresholds(self.ranged)
         gains = codes.gains(np.zeros(len(numbers), np.uint8), 1, numbers, 1.0)
-        best = np.zeros(len(self.kinds))
-        np.maximum.at(best, np.repeat(np.arange(len(self.kinds)), np.diff(codes.starts)), gains)
-        return replace(self, places=np.sort(np.argsort(-best, kind="stable")[:most]))
+        best = np.zeros(self.n_columns)
+        np.maximum.at(best, np.repeat(np.arange(self.n_columns), np.diff(codes.starts)), gains)
+        chosen = np.sort(np.argsort(-best, kind="stable")[:most])
+        return self.using(chosen if self.places is None else self.places[chosen])
 
     def subset(self, n_kept: int, seed: int) -> "Problem":
         """The same problem with some of the kept rows; those held out stay."""
@@ -118,6 +119,19 @@ class Problem:
     def n_columns(self) -> int:
         """Columns in use."""
         return self.X.shape[1] if self.places is None else len(self.places)
+
+    @property
+    def n_values(self) -> int:
+        """Values that the columns in use become, a category one for each label."""
+        return int(np.maximum(self.kinds if self.places is None else self.kinds[self.places], 1).sum())
+
+    def with_table(self, X: np.ndarray, n_categories: dict[int, int]) -> "Problem":
+        """The same problem over another table (n, d) of the same columns, some of them categories."""
+        return replace(self, X=X, kinds=find_kinds(X, n_categories))
+
+    def using(self, places: np.ndarray) -> "Problem":
+        """The same problem with these columns (m,), rising, alone."""
+        return replace(self, places=places)
 
     @property
     def n_outputs(self) -> int:

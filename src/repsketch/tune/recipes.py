@@ -10,7 +10,8 @@ from ..sketch.train.interpolated import STARTS
 from .problem import Problem
 
 COMPONENTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128)
-N_FIRST = 4  # numbers of coordinates that are glanced at
+N_FIRST = 4  # numbers of coordinates that are tried first
+SMALL, N_FIRST_OF_SMALL = 500, 2  # training rows below which so many are: validation rows cannot tell more apart
 CONCATS = (1, 2, 3, 4, 5, 6)
 RATES = (0.05, 0.1, 0.3, 0.6, 1.0)
 LEVELS = (4, 8, 16)
@@ -93,13 +94,14 @@ def first_recipes(problem: Problem, fits: Callable[[Recipe], bool]) -> Iterator[
     is_few = problem.task == "classification" and len(problem.kept) < FEW_ROWS * problem.n_columns
     smooth = Recipe("interpolated", mixture, rate=0.1, noise=0.6 if is_few else 0.0)
     fitting = _fitting(smooth, fits)
-    firsts = _spread(fitting, N_FIRST)
+    n_first = N_FIRST if len(problem.kept) >= SMALL else N_FIRST_OF_SMALL
+    firsts = _spread(fitting, n_first)
     yield from firsts
     yield from (replace(recipe, start="screened") for recipe in firsts[1:-1])
     yield from (replace(recipe, decay=DECAYS[-1]) for recipe in firsts[-2:])
     readings = FIRST_READINGS[: 2 if has_numbers(problem) else 1]
     if len(fitting) < N_FIRST and len(readings) > 1:  # ranges of columns leave no room
-        yield from _spread(_fitting(replace(smooth, reading="common"), fits), N_FIRST)
+        yield from _spread(_fitting(replace(smooth, reading="common"), fits), n_first)
     is_tight = not fitting or fitting[-1].n_components < FEW_COMPONENTS
     for reading in readings if problem.n_columns >= WIDE and is_tight else ():
         ternary = replace(smooth, projection_type="ternary", reading=reading)

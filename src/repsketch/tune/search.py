@@ -1,6 +1,5 @@
 """From a problem and a budget to the best sketch: many cheap fits, then few thorough ones, judged on held-out rows."""
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import chain, count
@@ -12,6 +11,7 @@ from ..errors import InputError
 from ..progress import progress_bar
 from ..sketch import Form
 from ..sketch.train.interpolated import Shape
+from .clock import Clock, OutOfTime, never
 from .families import Family, bit_family, threshold_family
 from .problem import Problem
 from .recipes import Recipe, first_recipes, neighbours
@@ -31,6 +31,12 @@ FEWER_FROM = 2_048  # bytes; from there on fewer rows than fit may be best, and 
 DEEP = 5
 MOST_BIT_BYTES = 6_144  # of seeded bits: more of them take long to grow, and thresholds are then as good
 GLANCED, FINISHED = 2, 9  # what a glance and a thorough fit cost, as ``cost_of``
+#: Training rows from which on a search makes all its fits, and takes all steps of each: fewer rows cannot tell as many
+#: recipes apart, and need fewer steps. And the smallest shares of both.
+FULL_ROWS, FULL_STEP_ROWS = 1_500, 600
+SMALLEST_SHARE, FEWEST_STEPS = 1 / 16, 1 / 8
+MOST_ENTRIES = 1 << 26  # training rows times values: half a gigabyte while they are read
+ROWS_A_SECOND = 20_000  # training rows, at most, for every second of a time limit
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,10 @@ class Efforts(NamedTuple):
     climb: Effort = CLIMB
     thorough: Effort = THOROUGH
 
+    def scaled(self, share: float) -> "Efforts":
+        """The same efforts with a share of the steps of gradient descent."""
+        return Efforts(*(replace(effort, n_steps=max(1, round(share * effort.n_steps))) for effort in self))
+
 
 EFFORTS = Efforts()
 
@@ -75,9 +85,14 @@ EFFORTS = Efforts()
 class Bench:
     """Fits recipes to one problem and budget with one effort; codes are drawn and interpolated rows trained once."""
 
-    def __init__(self, problem: Problem, budget: int, seed: int, effort: Effort) -> None:
-        self.problem, self.smooth_problem = (problem.subset(n, seed) for n in (effort.n_rows, effort.n_smooth_rows))
-        self.budget, self.seed, self.effort = budget, seed, effort
+    def __init__(
+        self, problem: Problem, budget: int, seed: int, effort: Effort, is_late: Callable[[], bool] = never
+    ) -> None:
+        most = MOST_ENTRIES // problem.n_values
+        self.problem, self.smooth_problem = (
+            problem.subset(min(n, most), seed) for n in (effort.n_rows, effort.n_smooth_rows)
+        )
+        self.budget, self.seed, self.effort, self.is_late = budget, seed, effort, is_late
         self._families: dict[str, Family] = {}
         self._trained: dict[Recipe, Form] = {}
 
@@ -110,8 +125,8 @@ class Bench:
         alone = replace(recipe, n_stacked=0, rate=0.0)
         if alone not in self._trained:
             try:
-                self._trained[alone] = smooth.trained(shape)
-            except InputError:  # coordinates that spread so far as whole numbers do not
+                self._trained[alone] = smooth.trained(shape, self.is_late)
+            except (InputError, OutOfTime):  # the first: coordinates that spread so far as whole numbers do not
                 return None
         form = self._trained[alone]
         if not recipe.n_stacked:
@@ -125,7 +140,7 @@ class Bench:
         budget = min(self.budget, MOST_BIT_BYTES) if family.name == "bits" else self.budget
         greedy = GreedyTrials(
             self.problem, family, n_concat, recipe.rate, recipe.mixture, recipe.counter_type, budget, recipe.reuse,
-            self.seed, self.effort.most_rows, base,
+            self.seed, self.effort.most_rows, base, self.is_late,
         )  # fmt: skip
         return greedy.best(self.effort.refits, self.effort.shares)
 
@@ -146,9 +161,13 @@ def search(
     The best recipes on its way are fitted to all rows, and so is the one chosen. ``change`` says what is tried in place
     of a recipe, None for nothing.
     """
-    started = time.monotonic()
+    clock = Clock(time_limit)
+    n_training = len(problem.kept)
     efforts = EFFORTS if efforts is None else efforts
-    glance, thorough = Bench(problem, budget, seed, efforts.glance), efforts.thorough
+    efforts = efforts.scaled(min(1.0, max(FEWEST_STEPS, n_training / FULL_STEP_ROWS)))
+    most_cost = min(1.0, max(SMALLEST_SHARE, n_training / FULL_ROWS)) * CLIMBED
+    glance = Bench(problem, budget, seed, efforts.glance, clock.is_past(0.3))
+    thorough = efforts.thorough
     if budget > FEWER_FROM:
         thorough = replace(thorough, shares=(1.0, 0.5, 0.25))
 
@@ -158,17 +177,16 @@ def search(
     firsts = changed(first_recipes(problem, glance.fits))
     greedy = [recipe for recipe in firsts if recipe.is_greedy]
     looked = GLANCED * (len(firsts) + (len(greedy) if budget > RACED else 0))
-    with progress_bar("searching", looked + CLIMBED + FINISHED * (N_THOROUGH + 1), enabled=progress) as bar:
+    with progress_bar("searching", looked + most_cost + FINISHED * (N_THOROUGH + 1), enabled=progress) as bar:
 
         def fit(bench: Bench, recipe: Recipe, until: float, cost: float) -> Trial | None:
             """One fit, unless that share of the time is over."""
-            is_late = time.monotonic() - started > until * (time_limit or float("inf"))
-            trial = None if is_late else bench.fit(recipe)
+            trial = None if clock.is_past(until)() else bench.fit(recipe)
             bar.advance(cost, note=str(recipe))
             return trial
 
         if budget > RACED:
-            race = Bench(problem, RACED, seed, efforts.glance)
+            race = Bench(problem, RACED, seed, efforts.glance, clock.is_past(0.15))
             raced = _sorted((recipe, fit(race, recipe, 0.1, GLANCED)) for recipe in greedy)
             ahead = changed(_ahead(raced, problem, budget))
             firsts = [*(ahead or greedy), *(recipe for recipe in firsts if not recipe.is_greedy)]
@@ -183,17 +201,20 @@ def search(
                 "sketch is so small. Raise the budget, or drop columns."
             )
         bar.reach(looked)
-        n_rows = max(efforts.climb.n_rows, MOST_WORK // budget)
-        bench = Bench(problem, budget, seed, replace(efforts.climb, n_rows=n_rows))
+        most_rows = ALL if time_limit is None else max(1_000, int(ROWS_A_SECOND * time_limit))
+        n_rows = min(max(efforts.climb.n_rows, MOST_WORK // budget), most_rows)
+        bench = Bench(problem, budget, seed, replace(efforts.climb, n_rows=n_rows), clock.is_past(0.7))
         climbed = climb(
             _varied(_close(found, problem), N_STARTS),
             lambda recipe: changed(neighbours(recipe, problem)),
             lambda recipe: fit(bench, recipe, 0.6, cost_of(recipe, budget)),
             lambda found: _varied(_close(found, problem, CLOSER), N_LEADERS),
             lambda recipe: cost_of(recipe, budget),
+            most_cost,
         )
-        bar.reach(looked + CLIMBED)
-        bench = Bench(problem, budget, seed, thorough)
+        bar.reach(looked + most_cost)
+        thorough = replace(thorough, n_rows=min(thorough.n_rows, most_rows))
+        bench = Bench(problem, budget, seed, thorough, clock.is_past(1.0))
         best = _varied(_close(climbed or found, problem), N_THOROUGH)
         fitted = [(recipe, fit(bench, recipe, 0.9, FINISHED)) for recipe in best]
         found = _sorted([*fitted, *climbed, *found])
@@ -202,8 +223,8 @@ def search(
         if longer is not None and is_as_good(longer, chosen):  # a short training owes its place to luck
             chosen = longer
     others = [trial for _, trial in found if trial is not chosen]
-    if len(problem.X) <= SMALL_ROWS and time.monotonic() - started < 0.9 * (time_limit or float("inf")):
-        chosen = _trained_on_all(problem, budget, seed, recipe, chosen)
+    if len(problem.X) <= SMALL_ROWS and not clock.is_past(0.9)():
+        chosen = _trained_on_all(problem, budget, seed, recipe, chosen, clock.is_past(1.1))
     return [chosen, *others]
 
 
@@ -273,6 +294,7 @@ def climb(
     fit: Callable[[Recipe], Trial | None],
     leaders: Callable[[list[tuple[Recipe, Trial]]], list[Recipe]],
     cost: Callable[[Recipe], float],
+    most_cost: float = CLIMBED,
 ) -> list[tuple[Recipe, Trial]]:
     """What was found on the way from ``starts`` to a neighbour of the best, of the best then, and so on; sorted.
 
@@ -281,7 +303,7 @@ def climb(
     seen: dict[Recipe, Trial | None] = {recipe: fit(recipe) for recipe in starts}
     for turn in count():
         found = _sorted(seen.items())
-        if not found or sum(cost(recipe) for recipe, _ in found) >= CLIMBED:
+        if not found or sum(cost(recipe) for recipe, _ in found) >= most_cost:
             break
         leading = leaders(found)
         leader = leading[turn % len(leading)]
@@ -293,14 +315,16 @@ def climb(
     return found
 
 
-def _trained_on_all(problem: Problem, budget: int, seed: int, recipe: Recipe, chosen: Trial) -> Trial:
+def _trained_on_all(
+    problem: Problem, budget: int, seed: int, recipe: Recipe, chosen: Trial, is_late: Callable[[], bool]
+) -> Trial:
     """The chosen sketch, trained on all rows as long as it was; its loss stays that of rows it had not seen.
 
     One that is then worse on rows that it has seen stays as it was.
     """
     refits = () if chosen.refit is None else (chosen.refit,)
     effort = replace(THOROUGH, n_steps=chosen.n_steps, refits=refits, most_rows=chosen.n_rows)
-    again = Bench(problem.whole(), budget, seed, effort).fit(recipe)
-    if again is None or again.loss > chosen.loss:  # on rows it has seen: the training failed
+    again = Bench(problem.whole(), budget, seed, effort, is_late).fit(recipe)
+    if again is None or is_late() or again.loss > chosen.loss:  # on rows it has seen: the training failed
         return chosen
     return replace(chosen, retrained=again.form)

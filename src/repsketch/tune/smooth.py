@@ -1,11 +1,13 @@
 """Interpolated rows within a budget: which shapes are tried, and how they do on the rows held out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from ..sketch import Form
 from ..sketch.inputs import Inputs
 from ..sketch.train.interpolated import Shape, Student, assemble, train_interpolated
+from .clock import OutOfTime, never
 from .problem import Problem
 from .recipes import Recipe
 from .trials import Trial, answers_of
@@ -58,14 +60,14 @@ class SmoothTrials:
         problem = self.problem
         return assemble(student, self.inputs, problem.unit, problem.middle, task=problem.task, classes=problem.classes)
 
-    def trained(self, shape: Shape) -> Form:
-        """A sketch of this shape."""
+    def trained(self, shape: Shape, is_late: Callable[[], bool] = never) -> Form:
+        """A sketch of this shape; ``OutOfTime`` once it is late."""
         problem, recipe = self.problem, self.recipe
         kept, held = (problem.lesson(self.inputs, rows, recipe.mixture) for rows in (problem.kept, problem.held))
         student = train_interpolated(
             kept, held, shape,
             n_steps=self.n_steps, learning_rate=recipe.speed, noise=recipe.noise, decay=recipe.decay,
-            start=recipe.start, seed=self.seed,
+            start=recipe.start, seed=self.seed, on_step=partial(_check_time, is_late),
         )  # fmt: skip
         return self._form(student)
 
@@ -76,3 +78,8 @@ class SmoothTrials:
         name = f"{name} {shape.projection_type} {self.recipe.reading}"
         losses = problem.held_objective.losses(answers_of(form, problem, problem.held))
         return Trial(name, losses, form, n_steps=self.n_steps)
+
+
+def _check_time(is_late: Callable[[], bool]) -> None:
+    if is_late():
+        raise OutOfTime

@@ -1,6 +1,6 @@
 """One kind of sketch after the other, fitted to a budget and judged on the rows held out."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -13,6 +13,7 @@ from ..sketch.train.assemble import stored_offset, summed_part
 from ..sketch.train.greedy import Grown, grow_rows
 from ..sketch.train.objective import Objective
 from ..sketch.train.sweeps import grid_for, outputs_of, sweep
+from .clock import never
 from .families import Family
 from .problem import Problem
 
@@ -95,6 +96,7 @@ class GreedyTrials:
     seed: int = 0
     most_rows: int = MOST_ROWS
     base: Base | None = None
+    is_late: Callable[[], bool] = never  # no further row is chosen, and no further refit made, once it is
 
     def nbytes(self, codes: np.ndarray) -> int:
         """Bytes of a sketch of these rows."""
@@ -136,6 +138,8 @@ class GreedyTrials:
         def is_done(codes: list[list[int]], values: list[np.ndarray]) -> bool:
             nonlocal best, best_at, outputs
             outputs += values[-1][self._held_bucket(codes[-1])]
+            if self.is_late():
+                return True
             if len(codes) % 8:
                 return False
             if (loss := held.loss(outputs)) < (1.0 - USE) * best:
@@ -173,10 +177,14 @@ class GreedyTrials:
         if self.family.kept.n_codes < self.n_concat or not len(self.grown.codes):  # constant columns give no code
             return None
         first, *others = shares
-        found = min((self.trial(first, refit, n_sweeps) for refit in refits), key=lambda trial: trial.loss)
-        assert found.refit is not None
-        fewer = (self.trial(share, found.refit, n_sweeps) for share in others)
-        return min([found, *fewer], key=lambda trial: trial.loss)
+        trials = [self.trial(first, refit, n_sweeps) for number, refit in enumerate(refits) if self._has_time(number)]
+        best = min(trials, key=lambda trial: trial.loss)
+        assert best.refit is not None
+        fewer = [self.trial(share, best.refit, n_sweeps) for share in others if self._has_time(len(trials))]
+        return min([best, *fewer], key=lambda trial: trial.loss)
+
+    def _has_time(self, n_fitted: int) -> bool:
+        return n_fitted == 0 or not self.is_late()
 
     def trial(self, share: float, refit: Refit, n_sweeps: int = 4) -> Trial:
         """The first rows with counters refitted and rounded to their stored grid."""

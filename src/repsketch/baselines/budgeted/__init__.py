@@ -6,7 +6,6 @@ Each module fits one kind with ``fit(problem, nbytes, seed=..., is_distilled=...
 from typing import NamedTuple
 
 from .boosted import Boosted
-from .company import fit_company
 from .forest import Forest
 from .fourier import Fourier
 from .linear import Linear
@@ -14,9 +13,10 @@ from .model import Budgeted
 from .network import Network
 from .prototypes import Prototypes
 from .pruned import Pruned
+from .quick import fit_peers
 from .tuning import Kind, tune_each
 
-__all__ = ["PEERS", "Budgeted", "Peer", "fit_company", "tune_each"]
+__all__ = ["PEERS", "Budgeted", "Peer", "fit_peers", "tune_each"]
 
 
 class Peer(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import require
+from ...errors import InputError, require
 from ...sketch.numbers import decode_bfloat16
 from ...sketch.train.objective import Objective, Softmax
 from ...tune.problem import Problem
@@ -25,6 +25,7 @@ CHOICES = {
 }
 PENALTIES = (0.0, 3.0, 30.0)  # of the squares of leaves; the first where a teacher is there
 ROUNDS_AT_A_TIME = 25
+FEW_ROWS = 200  # of which LightGBM's bins are not made larger than one row: it would find nothing to split
 FEWEST_ROWS_A_LEAF, USUAL_ROWS_A_LEAF = 3, 20
 
 
@@ -165,15 +166,25 @@ class Boosted(Kind):
             "boost_from_average": False,
             "seed": self.seed,
         }
+        fixed = FIXED | ({"min_data_in_bin": 1, "feature_pre_filter": False} if len(targets) < FEW_ROWS else {})
+        if not has_splits(self._rows):  # LightGBM would end with a message of its own on the standard error
+            raise InputError("no column varies, so that there is nothing to split.")
         data = lightgbm.Dataset(
             self._rows,
             targets,
-            params=FIXED,
+            params=fixed,
             init_score=np.repeat(start[None], len(targets), axis=0).squeeze(),
             categorical_feature=np.flatnonzero(problem.kinds > 1).tolist(),
         )
         booster = lightgbm.Booster(params, data)
         return booster, _slopes_of(loss) if objective == "custom" else None
+
+
+def has_splits(rows: np.ndarray) -> bool:
+    """True if some column (n,) of rows (n, d) has two values, a missing one counting as one."""
+    is_missing = np.isnan(rows)
+    filled = np.where(is_missing, rows[:1], rows)
+    return bool((is_missing != is_missing[:1]).any() or (filled != rows[:1])[~is_missing & ~is_missing[:1]].any())
 
 
 def _slopes_of(loss: Objective) -> Callable[[np.ndarray, Any], tuple[np.ndarray, np.ndarray]]:

@@ -34,7 +34,7 @@ class Descended(Kind):
     @property
     def n_steps(self) -> int:
         """Steps of a training."""
-        return ROUGH_STEPS if self.is_rough else THOROUGH_STEPS
+        return round(self.step_share * (ROUGH_STEPS if self.is_rough else THOROUGH_STEPS))
 
     def trained(self, stack: Stack, settings: list[Settings], lessons: tuple[Lesson, Lesson]) -> Iterator[Parameters]:
         """The numbers of each member of a stack, trained."""

@@ -18,7 +18,8 @@ from ...tune.search import SMALL_ROWS
 from .model import Budgeted
 
 N_ROUGH, N_THOROUGH = 36, 3  # settings tried on few rows, and of those on all
-QUICK_ROUGH, QUICK_THOROUGH = 4, 1  # the same in a hurry
+QUICK_ROUGH, QUICK_THOROUGH = 4, 1  # the same in seconds
+LEAST_ROUGH, LEAST_THOROUGH = 1, 0  # the same where no time is left
 ROUGH_ROWS = 6_000
 #: Shares of the teacher in what is learned that are tried; without a teacher there are as many penalties.
 MIXTURES = {"classification": (0.5, 0.9, 0.0), "regression": (0.7, 0.4, 0.0)}
@@ -35,15 +36,25 @@ class Kind(ABC):
     is_distilled : a teacher's answers are learned with the labels
     largest : the largest budget that will be asked for, in bytes
     is_rough : few steps are enough, to compare settings
+    step_share : of the usual steps of gradient descent that are taken
     """
 
     name: str
 
-    def __init__(self, problem: Problem, *, seed: int, is_distilled: bool, largest: int, is_rough: bool) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        seed: int,
+        is_distilled: bool,
+        largest: int,
+        is_rough: bool,
+        step_share: float = 1.0,
+    ) -> None:
         if is_distilled and problem.answers is None:
             raise InputError("is_distilled=True, but the problem has no teacher's answers; pass them, or False.")
         self.problem, self.seed, self.is_distilled = problem, seed, is_distilled
-        self.largest, self.is_rough = largest, is_rough
+        self.largest, self.is_rough, self.step_share = largest, is_rough, step_share
         self._fitted: dict[Hashable, Budgeted] = {}
 
     @cached_property
@@ -97,27 +108,31 @@ def tuned(
     seed: int = 0,
     is_distilled: bool = False,
     is_quick: bool = False,
+    is_hurried: bool = False,
+    step_share: float = 1.0,
 ) -> Iterator[tuple[int, Budgeted | None]]:
     """One budget after the other, rising, with its best model.
 
-    What was fitted for one serves the others, and a model that is better than any larger one is taken again.
+    What was fitted for one serves the others, and a model that is better than any larger one is taken again. A quick
+    tuning compares a few settings, a hurried one takes one as it comes.
     """
     budgets = sorted(budgets)
     few = problem.subset(ROUGH_ROWS, seed)
+    options: dict[str, Any] = {"seed": seed, "is_distilled": is_distilled, "step_share": step_share}
     rough, thorough = (
-        kind(rows, seed=seed, is_distilled=is_distilled, largest=max(budgets), is_rough=is_rough)
+        kind(rows, **options, largest=max(budgets), is_rough=is_rough)
         for rows, is_rough in ((few, True), (problem, False))
     )
     n_rough, n_thorough = (QUICK_ROUGH, QUICK_THOROUGH) if is_quick else (N_ROUGH, N_THOROUGH)
+    if is_hurried:
+        n_rough, n_thorough = LEAST_ROUGH, LEAST_THOROUGH
     best: Budgeted | None = None
     for nbytes in budgets:
         found = _best(rough, thorough, nbytes, n_rough, n_thorough)
         if found is not None and (best is None or found[0].loss < best.loss):
             best, setting, is_rough = found
-            if len(problem.X) <= SMALL_ROWS and not is_quick:
-                everything = kind(
-                    problem.whole(), seed=seed, is_distilled=is_distilled, largest=nbytes, is_rough=is_rough
-                )
+            if len(problem.X) <= SMALL_ROWS and not (is_quick or is_hurried):
+                everything = kind(problem.whole(), **options, largest=nbytes, is_rough=is_rough)
                 again = everything.fit_again(best, setting, nbytes)
                 if again is not None and again.loss <= best.loss:  # or the training failed: it has seen these rows
                     best = replace(again, loss=best.loss, n_tried=best.n_tried)
@@ -131,18 +146,20 @@ def _best(
     tried = rough.fit_all(spread_out(list(rough.settings(nbytes)), n_rough), nbytes)
     if not tried:
         return None
-    order = np.argsort([model.loss for _, model in tried], kind="stable")[:n_thorough]
-    again = thorough.fit_all([tried[place][0] for place in order], nbytes)
+    order = np.argsort([model.loss for _, model in tried], kind="stable")
+    again = thorough.fit_all([tried[place][0] for place in order[:n_thorough]], nbytes)
     found = [(*tried[order[0]], True), *((setting, model, False) for setting, model in again)]
     setting, model, is_rough = min(found, key=lambda entry: entry[1].loss)
     return replace(model, n_tried=len(tried)), setting, is_rough
 
 
 def spread_out(settings: list[Settings], most: int) -> list[Settings]:
-    """At most so many of the settings, from the first to the last.
+    """At most so many of the settings, from the first to the last; the middle one if it is one.
 
     >>> spread_out([{"rate": rate} for rate in range(9)], 3)
     [{'rate': 0}, {'rate': 4}, {'rate': 8}]
     """
+    if most == 1:
+        return settings[len(settings) // 2 :][:1]
     places = np.linspace(0, len(settings) - 1, min(most, len(settings)))
     return [settings[place] for place in np.rint(places).astype(int)]

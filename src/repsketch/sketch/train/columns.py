@@ -96,7 +96,11 @@ def _range_of(column: np.ndarray) -> tuple[float, float]:
     others = found[found != usual] if counts.max() > len(found) // 2 else found
     low, high = np.quantile(others if len(others) else found, _ENDS)
     low, high = min(low, usual), max(high, usual)
-    return (low, high) if high > low else (low - 1.0, low + 1.0)
+    size = max(abs(low), abs(high))
+    if high - low > 1e-7 * size:
+        return low, high
+    reach = max(1.0, 1e-6 * size)  # what a float32 center would round away is no range
+    return low - reach, high + reach
 
 
 def _affine(

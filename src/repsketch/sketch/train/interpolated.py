@@ -246,12 +246,14 @@ def train_interpolated(
     start: str = "principal",
     seed: int = 0,
     progress: bool = False,
+    on_step: Callable[[], None] = lambda: None,
 ) -> Student:
     """Rows trained on ``lesson``, as they were when ``held`` liked them best.
 
     ``noise`` is added to the standardised values in every step: where rows are few, it keeps the projection from
     learning them by heart. ``decay`` times the size of a step is the share of every parameter that is lost in it, which
-    keeps what is learned smooth. ``start`` is a name in ``STARTS``.
+    keeps what is learned smooth. ``start`` is a name in ``STARTS``. ``on_step`` is called before every step; what it
+    raises ends the training.
     """
     student = Student.begin(lesson, shape, seed, start)
     parameters = student.parameters
@@ -269,6 +271,7 @@ def train_interpolated(
     checks = max(1, n_epochs // 16)
     for epoch in track(range(n_epochs), "training rows", n_epochs, enabled=progress):
         for batch in torch.randperm(n, generator=generator).split(batch_size):
+            on_step()
             shown = values[batch]
             if noise:
                 shown = shown + noise * torch.randn(shown.shape, generator=generator)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from problems import BUDGETS, problem_of, rows_of
-from repsketch.baselines.budgeted import PEERS, boosted, company, linear, network, tune_each
+from repsketch.baselines.budgeted import PEERS, boosted, linear, network, quick, tune_each
 from repsketch.baselines.budgeted.model import held_loss
 from repsketch.baselines.budgeted.tuning import N_ROUGH
 from repsketch.errors import InputError
@@ -120,14 +120,17 @@ def test_a_teacher_is_needed_to_be_taught():
 
 def test_without_a_teacher():
     problem = problem_of("three classes", has_answers=False)
-    models = company.fit_company(problem, 400)
+    models, left_out = quick.fit_peers(problem, 400)
     assert [model.name for model in models] == ["boosted trees", "int8 network", "linear"]
     assert all(model.nbytes <= 400 for model in models)
     assert [model.settings["mixture"] for model in models] == [0.0, 0.0, 0.0]
+    assert left_out == {}
 
 
-def test_the_company_of_a_tiny_budget_is_small():
-    assert [model.name for model in company.fit_company(problem_of("two classes"), 12)] == ["boosted trees"]
+def test_kinds_that_are_not_so_small_are_left_out():
+    models, left_out = quick.fit_peers(problem_of("two classes"), 12)
+    assert [model.name for model in models] == ["boosted trees"]
+    assert left_out == dict.fromkeys(("int8 network", "linear"), "none is as small as 12 bytes")
 
 
 def test_one_method_at_a_time():
@@ -152,11 +155,17 @@ ODD = {
 }
 
 
+@pytest.mark.parametrize("has_lightgbm", [True, False])
 @pytest.mark.parametrize("case", ODD)
-def test_odd_data_have_company_too(case):
+def test_odd_data_have_peers_too(case, has_lightgbm, monkeypatch):
     X, labels, task = ODD[case]
     problem = Problem.of(X, labels, None, task)
-    for model in company.fit_company(problem, 300):
+    if not has_lightgbm:
+        monkeypatch.setattr(quick, "find_spec", lambda name: None)
+    models, left_out = quick.fit_peers(problem, 300)
+    assert len(models) + len(left_out) == 3
+    assert {"int8 network", "linear"} <= {model.name for model in models}
+    for model in models:
         assert model.nbytes <= 300
         assert np.isfinite(model.outputs(X)).all()
         assert model.outputs(X).shape == labels.shape

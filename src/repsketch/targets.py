@@ -1,0 +1,155 @@
+"""Targets: labels or values given, a teacher's outputs, or both, in one measure.
+
+Takes a model or None and y or None; hands on ``Targets``: probabilities of classes, or values, for every row of X.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .arrays import as_outputs
+from .cells import is_missing, object_kind
+from .errors import InputError
+from .teacher import TeacherOutputs, as_teacher
+from .tune.folds import as_chances
+
+_FEW_CLASSES = 20  # whole numbers with more values than this are read as values, not as classes
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """What a sketch is to answer.
+
+    Attributes
+    ----------
+    labels : (n, C) float64, probabilities of classes (of the second, if there are two) or values
+    answers : (n, C) the teacher's in the same measure, or None
+    """
+
+    labels: np.ndarray
+    answers: np.ndarray | None
+    task: str
+    classes: np.ndarray | None
+    outputs: TeacherOutputs | None = None  # the teacher's, where there are labels to train copies of it with
+
+
+def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> Targets:
+    """Labels and a teacher's answers for the rows of X."""
+    if model is None and y is None:
+        raise InputError("neither a model nor y was given; allowed is either or both.")
+    if model is None:
+        labels, task, classes = _read_labels(y, n_rows, task, None)
+        return Targets(labels, None, task, classes)
+    outputs = as_teacher(model, task).label(X)
+    if len(outputs.values) != n_rows:
+        raise InputError(f"the model answers {len(outputs.values)} rows for the {n_rows} of X.")
+    if outputs.task == "classification":
+        outputs = in_order(outputs, None if y is None or hasattr(model, "classes_") else as_labels(y))
+    answers = as_chances(outputs)
+    if y is None:
+        return Targets(answers, None, outputs.task, outputs.classes)
+    labels, _, classes = _read_labels(y, n_rows, outputs.task, outputs.classes)
+    if labels.shape != answers.shape:
+        raise InputError(f"the model has {answers.shape[1]} outputs, y {labels.shape[1]}; they must agree.")
+    return Targets(labels, answers, outputs.task, classes, outputs)
+
+
+def in_order(outputs: TeacherOutputs, y: np.ndarray | None) -> TeacherOutputs:
+    """Outputs with the classes in rising order; columns that are only counted are the sorted labels of y, if as many.
+
+    >>> in_order(TeacherOutputs(np.array([[2.0]]), "classification", np.array(["no", "ay"])), None)
+    TeacherOutputs(values=array([[-2.]]), task='classification', classes=array(['ay', 'no'], dtype='<U2'))
+    """
+    assert outputs.classes is not None
+    n_classes, classes = len(outputs.classes), outputs.classes
+    if y is not None and np.array_equal(classes, np.arange(n_classes)):
+        found = np.unique(y)
+        if len(found) == n_classes:
+            classes = found
+    order = np.argsort(classes)
+    is_turned = order[0] == 1 and n_classes == 2
+    values = outputs.values[:, order] if n_classes > 2 else -outputs.values if is_turned else outputs.values
+    return replace(outputs, values=values, classes=classes[order])
+
+
+def as_labels(y: Any, name: str = "y") -> np.ndarray:
+    """``y`` as an array of numbers, truth values or text; objects must be of one kind, and none may be missing.
+
+    >>> as_labels(["a", "b"]).tolist(), as_labels(np.array([1, 2], object)).dtype.kind
+    (['a', 'b'], 'i')
+    """
+    if hasattr(y, "collect"):
+        raise InputError(f"{name} is a {type(y).__name__}; collect it first.")
+    try:
+        values = y if isinstance(y, np.ndarray) else np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    except ValueError as error:  # ragged lists
+        raise InputError(f"{name} is no array of labels or numbers: {error}") from error
+    if isinstance(values, np.ma.MaskedArray):
+        rows = np.flatnonzero(np.ma.getmaskarray(values).reshape(len(values), -1).any(axis=1))
+        _check_none_missing(rows, len(values), name)
+        values = values.data
+    if values.dtype.kind in "mM":
+        raise InputError(f"{name} holds dates or times ({values.dtype}); allowed are labels and numbers.")
+    if values.dtype.kind == "f":
+        bad = ~np.isfinite(values.reshape(len(values), -1)).all(axis=1) if values.ndim else np.zeros(0, bool)
+        _check_none_missing(np.flatnonzero(bad), len(values), name)
+    if values.dtype.kind != "O" or values.ndim == 0:
+        return values
+    cells = values.reshape(-1).tolist()
+    _check_none_missing([row for row, cell in enumerate(cells) if is_missing(cell)], len(cells), name)
+    kind = object_kind(cells, name)
+    try:
+        return np.array(cells, {"text": str, "boolean": bool}.get(kind)).reshape(values.shape)
+    except OverflowError:
+        raise InputError(f"{name} holds whole numbers beyond 64 bits; allowed are labels and numbers.") from None
+
+
+def _check_none_missing(rows: Any, n_rows: int, name: str) -> None:
+    if len(rows):
+        raise InputError(
+            f"{name} holds NaN, infinity or missing values in {len(rows)} of {n_rows} rows, first in row "
+            f"{int(rows[0])}; drop such rows."
+        )
+
+
+def _read_labels(
+    y: Any, n_rows: int, task: str | None, classes: np.ndarray | None
+) -> tuple[np.ndarray, str, np.ndarray | None]:
+    values = as_labels(y)
+    if values.shape[:1] != (n_rows,) or values.ndim > 2:
+        raise InputError(f"y has shape {values.shape}; allowed is one entry for each of the {n_rows} rows of X.")
+    task = task or _guess_task(values)
+    if task == "regression":
+        return as_outputs(values, n_rows, "y"), task, None
+    if values.ndim == 2 and values.shape[1] != 1:
+        raise InputError(f"y has {values.shape[1]} columns; allowed is one column of labels.")
+    values = values.reshape(-1)
+    found = np.unique(values)
+    if len(found) > max(_FEW_CLASSES, n_rows // 2):
+        raise InputError(
+            f"y holds {len(found)} different labels in {n_rows} rows, such as {found[0].item()!r}; these are no "
+            "classes: most occur once. Choose another target, or task='regression' for numbers."
+        )
+    classes = found if classes is None else classes
+    unknown = np.setdiff1d(found, classes)
+    if len(unknown):
+        raise InputError(
+            f"y holds {unknown[:4].tolist()}, which the model does not know; it has {classes.tolist()[:8]}."
+        )
+    if len(classes) < 2:
+        raise InputError(f"y holds one class only, {found.tolist()[0]!r}; a classifier needs at least two.")
+    order = np.argsort(classes)
+    places = order[np.searchsorted(classes, values, sorter=order)]
+    probabilities = np.eye(len(classes))[places]
+    return (probabilities[:, 1:] if len(classes) == 2 else probabilities), task, classes
+
+
+def _guess_task(values: np.ndarray) -> str:
+    if values.dtype.kind in "bOUST":
+        return "classification"
+    if values.ndim == 2 and values.shape[1] > 1:
+        return "regression"
+    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    is_whole = bool((finite == np.floor(finite)).all())
+    return "classification" if is_whole and len(np.unique(finite)) <= _FEW_CLASSES else "regression"

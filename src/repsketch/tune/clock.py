@@ -1,0 +1,36 @@
+"""Time limits: which share of the time is over, asked between fits and inside long ones."""
+
+import time
+from collections.abc import Callable
+
+
+class OutOfTime(Exception):
+    """A fit was given up because its time was over."""
+
+
+def never() -> bool:
+    """False: the time is never over."""
+    return False
+
+
+class Clock:
+    """Runs from when it is made; ``limit`` seconds, or None for no limit.
+
+    >>> Clock(1000.0).is_past(0.5)(), Clock(None).is_past(0.5)()
+    (False, False)
+    """
+
+    def __init__(self, limit: float | None = None) -> None:
+        self._started, self._limit = time.monotonic(), limit
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the limit, negative beyond it."""
+        return float("inf") if self._limit is None else self._limit - (time.monotonic() - self._started)
+
+    def is_past(self, share: float) -> Callable[[], bool]:
+        """A function that says, whenever it is asked, whether this share of the time is over."""
+        limit = self._limit
+        if limit is None:
+            return never
+        return lambda: time.monotonic() - self._started > share * limit
