@@ -1,5 +1,6 @@
 """repsketch: any trained model as a few kilobytes of counters that predict by hashing."""
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from . import lsh, runtime, theory  # noqa: F401 - runtime: or the first prediction would pay for its import
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from .kernel.distill import distill
 
 __version__ = "0.1.0"
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # a program that asks for no log gets none
 
 __all__ = [
     "KernelModel",
