@@ -173,10 +173,7 @@ class _ToStderr(logging.Handler):
 
 
 def log_to_stderr() -> None:
-    """Print the lines that take the place of bars where there is no terminal; for programs, not for libraries.
-
-    >>> log_to_stderr()  # doctest: +SKIP
-    """
+    """Print the lines that take the place of bars where there is no terminal; for programs, not for libraries."""
     if not any(isinstance(handler, _ToStderr) for handler in _log.handlers):
         _log.addHandler(_ToStderr())
     _log.setLevel(logging.INFO)
