@@ -29,13 +29,16 @@ def to_html(sketch: "Sketch") -> str:
         "rows of counters": f"{form.n_rows:,}",
         "arithmetic": form.precision,
     }
-    html = _table(_row("th", (name,), value) for name, value in facts.items())
+    html = _table(_cell(name, "th") + _cell(value) for name, value in facts.items())
     summary: Any = getattr(sketch, "summary", None)
     if summary is None:
         return html
-    models = (_row("td", (row["name"], f"{row['score']:.4f}", f"{row['nbytes']:,}")) for row in summary.rows)
-    html += _table([_row("th", ("model", summary.metric, "bytes")), *models])
-    return html + (f"<p>{escape(summary.verdict)}</p>" if summary.verdict else "")
+    titles = _cell("model", "th") + _cell(summary.metric, "th", "right") + _cell("bytes", "th", "right")
+    models = (
+        _cell(row["name"]) + _cell(f"{row['score']:.4f}", side="right") + _cell(f"{row['nbytes']:,}", side="right")
+        for row in summary.rows
+    )
+    return html + _table([titles, *models]) + (f"<p>{escape(summary.verdict)}</p>" if summary.verdict else "")
 
 
 def _names(names: list[Any]) -> str:
@@ -44,10 +47,8 @@ def _names(names: list[Any]) -> str:
 
 
 def _table(rows: Iterable[str]) -> str:
-    return f"<table><tbody>{''.join(rows)}</tbody></table>"
+    return f"<table><tbody>{''.join(f'<tr>{cells}</tr>' for cells in rows)}</tbody></table>"
 
 
-def _row(tag: str, cells: Iterable[str], *values: str) -> str:
-    """Cells of a tag, and after them values."""
-    shown = [f"<{tag}>{escape(cell)}</{tag}>" for cell in cells] + [f"<td>{escape(value)}</td>" for value in values]
-    return f"<tr>{''.join(shown)}</tr>"
+def _cell(text: str, tag: str = "td", side: str = "left") -> str:
+    return f'<{tag} style="text-align: {side}">{escape(text)}</{tag}>'  # Jupyter would move text to the right
