@@ -5,10 +5,18 @@ from typing import TYPE_CHECKING, Any
 
 from . import lsh, runtime, theory  # noqa: F401 - runtime: or the first prediction would pay for its import
 from .compress import compress
-from .errors import RepSketchError
-from .io import load
+from .errors import InputError, MergeError, MissingExtraError, RepSketchError, TeacherError
+from .frames import Columns
+from .io import FormatError, Status, load
 from .kernel import KernelModel
-from .sketch import Sketch, build_sketch
+from .sketch import CompiledSketch, Form, KernelSketch, Sketch, build_sketch
+from .sketch.counters import Counters
+from .sketch.inputs import Inputs
+from .sketch.intervals import Intervals
+from .sketch.part import Part
+from .sketch.projection import Projection
+from .sketch.quantize import Change
+from .theory import Cost
 
 if TYPE_CHECKING:
     from .estimators import SketchClassifier, SketchRegressor
@@ -19,11 +27,28 @@ __version__ = "0.1.0"
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # a program that asks for no log gets none
 
 __all__ = [
+    "Change",
+    "Columns",
+    "CompiledSketch",
+    "Cost",
+    "Counters",
+    "Form",
+    "FormatError",
+    "InputError",
+    "Inputs",
+    "Intervals",
     "KernelModel",
+    "KernelSketch",
+    "MergeError",
+    "MissingExtraError",
+    "Part",
+    "Projection",
     "RepSketchError",
     "Sketch",
     "SketchClassifier",
     "SketchRegressor",
+    "Status",
+    "TeacherError",
     "build_sketch",
     "compress",
     "distill",
