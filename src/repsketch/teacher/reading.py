@@ -5,6 +5,7 @@ What neither the model nor the caller says is decided by the first answer, and k
 
 import logging
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -46,12 +47,19 @@ class Reading:
         classes = self.classes if asked.classes is None else asked.classes
         return Reading(self.task or asked.task, classes, self.scale or asked.scale)
 
-    def resolve(self, raw: np.ndarray, name: str) -> "Reading":
-        """The reading with nothing left open, after checking that ``raw`` (n, C) fits what is known."""
-        if self.task == "regression" and raw.dtype.kind == "U":
-            given = f"{name} answered with labels such as {raw.item(0)!r}, but task='regression'"
+    def resolve(self, raw: np.ndarray, name: str, labels: Any = None) -> "Reading":
+        """The reading with nothing left open, after checking that ``raw`` (n, C) fits what is known.
+
+        ``labels`` are classes besides those that are found in ``raw``, if it holds labels and no classes are known.
+        """
+        if raw.dtype.kind == "U" and (self.task == "regression" or self.scale not in (None, "labels")):
+            asked = "task='regression'" if self.task == "regression" else f"its answers should be {self.scale}"
+            given = f"{name} answered with labels such as {raw.item(0)!r}, but {asked}"
             raise TeacherError(f"{given}; allowed are numbers. Pass task='classification', or a model of numbers.")
-        found = self._resolve_labels(raw, name) if self._are_labels(raw) else self._resolve_scores(raw, name)
+        if self._are_labels(raw):
+            found = self._resolve_labels(raw, name, labels)
+        else:
+            found = self._resolve_scores(raw, name)
         if not self.is_settled:
             self._log(raw, found, name)
         return replace(found, is_settled=True)
@@ -81,10 +89,14 @@ class Reading:
             return False
         return self.classes is None or set(np.unique(raw).tolist()) <= set(self.classes.tolist())
 
-    def _resolve_labels(self, raw: np.ndarray, name: str) -> "Reading":
+    def _resolve_labels(self, raw: np.ndarray, name: str, labels: Any) -> "Reading":
         if raw.shape[1] > 1:
             raise TeacherError(f"{name} answered with labels of shape {raw.shape}; allowed is one label per row.")
         found = np.unique(raw)
+        others = np.array([] if labels is None else np.asarray(labels).tolist())
+        is_one_type = any(others.dtype.kind in kinds and found.dtype.kind in kinds for kinds in ("U", "biuf"))
+        if self.classes is None and len(others) and is_one_type:
+            found = np.union1d(found, others)
         if self.classes is None and len(found) == 1:
             given = f"{name} answered with the label {found.tolist()[0]!r} for all {len(raw)} rows"
             raise TeacherError(f"{given}; allowed are two or more labels. Label rows of every class, or pass classes=.")

@@ -63,12 +63,14 @@ class Teacher:
     _is_dense: bool = field(default=False, repr=False)
     _block_rows: int = field(default=BLOCK_ROWS, repr=False)
 
-    def label(self, X: Any) -> TeacherOutputs:
+    def label(self, X: Any, labels: Any = None) -> TeacherOutputs:
         """Outputs of the teacher for every row of ``X``, with the task and the classes.
 
         Parameters
         ----------
         X : ndarray, scipy sparse matrix or data frame of shape (n, d), n >= 1; evaluated in blocks of rows
+        labels : labels that may occur, such as those of y: classes, besides those it answers with, of a teacher
+            that answers with labels and does not tell its classes
 
         >>> from repsketch.teacher import as_teacher
         >>> as_teacher(lambda X: X[:, 0], task="classification").label([[0.5], [0.75]]).values.round(3)
@@ -87,7 +89,7 @@ class Teacher:
         if len({block.dtype.kind == "U" for block in blocks}) > 1:
             raise TeacherError(f"{self.name} answered with numbers for some rows and with text for others.")
         raw = np.concatenate(blocks)
-        reading = self._reading = self._reading.resolve(raw, self.name)
+        reading = self._reading = self._reading.resolve(raw, self.name, labels)
         return TeacherOutputs(reading.read(raw), str(reading.task), reading.classes)
 
     def _ask(self, rows: Any, start: int) -> np.ndarray:

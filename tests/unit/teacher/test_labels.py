@@ -102,6 +102,37 @@ class TestManyLabels:
         np.testing.assert_array_equal(teacher.label(X[:5]).values, expected[:5])
 
 
+class TestLabelsThatMayOccur:
+    """Those of y, say: a teacher that answers with labels may never choose one of them."""
+
+    def test_they_are_classes(self, X):
+        outputs = as_teacher(lambda X: np.where(X[:, 0] > 0, "b", "a")).label(X, labels=["c", "b"])
+        np.testing.assert_array_equal(outputs.classes, ["a", "b", "c"])
+        expected = one_hot(np.where(X[:, 0] > 0, "b", "a"), ["a", "b", "c"])
+        np.testing.assert_allclose(outputs.values, centred_logs(expected))
+
+    def test_one_answer_is_then_enough(self, X):
+        outputs = as_teacher(lambda X: np.zeros(len(X), int), task="classification").label(X, labels=[0, 1])
+        np.testing.assert_allclose(outputs.values, np.full((N_ROWS, 1), -LIMIT))
+
+    def test_a_teacher_that_tells_its_classes_keeps_them(self, X, binary):
+        outputs = as_teacher(lambda X: binary, classes=["no", "yes"]).label(X, labels=["maybe"])
+        np.testing.assert_array_equal(outputs.classes, ["no", "yes"])
+
+    def test_scores_are_not_concerned(self, X):
+        outputs = as_teacher(lambda X: X).label(X, labels=["a", "b"])
+        np.testing.assert_array_equal(outputs.classes, np.arange(4))
+
+    @pytest.mark.parametrize("labels", [[0, 1], np.array(["no", None], object)])
+    def test_nor_are_labels_of_another_type(self, X, binary, labels):
+        outputs = as_teacher(lambda X: binary).label(X, labels=labels)
+        np.testing.assert_array_equal(outputs.classes, ["no", "yes"])
+
+    def test_text_in_an_array_of_objects(self, X, binary):
+        outputs = as_teacher(lambda X: binary).label(X, labels=np.array(["no", "maybe"], object))
+        np.testing.assert_array_equal(outputs.classes, ["maybe", "no", "yes"])
+
+
 class TestAmbiguous:
     def test_whole_numbers_without_a_task_are_values(self, X, caplog):
         outputs = as_teacher(lambda X: np.arange(len(X)) % 3).label(X)
@@ -121,6 +152,14 @@ class TestAmbiguous:
     def test_text_is_no_regression(self, X, binary):
         with pytest.raises(TeacherError, match=r"labels such as 'no', but task='regression'.* task='classification'"):
             as_teacher(lambda X: np.sort(binary), task="regression").label(X)
+
+    def test_text_in_place_of_probabilities(self, X, binary):
+        class Model:
+            def predict_proba(self, X):
+                return binary
+
+        with pytest.raises(TeacherError, match=r"labels such as '\w+', but its answers should be probabilities"):
+            as_teacher(Model()).label(X)
 
     @pytest.mark.parametrize(
         ("answer", "message"),
