@@ -65,18 +65,20 @@ _LAZY = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module 'repsketch' has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # or any name would be one to a type checker
 
-    from .errors import require
+    def __getattr__(name: str) -> Any:
+        if name not in _LAZY:
+            raise AttributeError(f"module 'repsketch' has no attribute {name!r}")
+        from importlib import import_module
 
-    module, library = _LAZY[name]
-    require(library, "train")
-    value = getattr(import_module(f".{module}", __name__), name)
-    globals()[name] = value
-    return value
+        from .errors import require
+
+        module, library = _LAZY[name]
+        require(library, "train")
+        value = getattr(import_module(f".{module}", __name__), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -54,7 +54,7 @@ def test_compress(frame, labels, place, caplog, capfd):
     capfd.readouterr()
     sketch = rs.compress(model, frame, labels, budget="256B", time_limit=0.5, random_state=0, progress=False)
     assert np.mean(sketch.predict(frame) == labels) > 0.8
-    assert capfd.readouterr() == ("", "")  # CatBoost prints a line for each tree of a model that is not told otherwise
+    assert capfd.readouterr() == ("", "")  # CatBoost prints a line for each tree unless verbose=False
     said = [record.getMessage() for record in caplog.records if record.name == "repsketch.tune.folds"]
     if place == "constructor":
         assert said == ["out-of-fold answers of CatBoostClassifier: used, from 4 copies"]
