@@ -5,10 +5,9 @@ budget, in the int precision.
 """
 
 import logging
-import sys
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,12 +16,16 @@ from .errors import InputError, require
 from .frames import Columns, as_columns, collected
 from .lsh.generator import resolve_seed
 from .predictor import TASKS
+from .progress import notify
 from .settings import check_choice, check_number
 from .sketch import CompiledSketch, Form
 from .sketch.intervals import calibrated
-from .targets import read_targets
+from .targets import Targets, read_targets
 from .tune.budget import parse_budget
 from .tune.clock import Clock
+
+if TYPE_CHECKING:
+    from .tune.problem import Problem
 
 MOST_COLUMNS = 256  # that sketches are made of; of wider tables the most telling ones
 SEARCHED = 0.75  # of what is left of a time limit; the rest is for the comparison
@@ -68,9 +71,7 @@ def compress(
     require("torch", "train")
     from .compare import compare
     from .tune.folds import LONGEST, answers_out_of_fold, is_refittable
-    from .tune.problem import Problem
     from .tune.search import search
-    from .tune.selection import telling_labels
 
     nbytes = parse_budget(budget)
     if task is not None:
@@ -83,6 +84,35 @@ def compress(
     check_not_empty(columns.numbers)
     unused = _unused(columns, progress)
     targets = read_targets(model, X, y, task, len(columns.numbers))
+    logger.info("%s of %d rows and %d columns", targets.task, *columns.numbers.shape)
+    columns, problem = _as_problem(columns, unused, targets, seed, progress)
+    if targets.outputs is not None and is_refittable(model):
+        limit = min(LONGEST, clock.seconds_left / 3)
+        answers = answers_out_of_fold(
+            model, X, y, problem.kept, targets.outputs, seed=seed, longest=limit, progress=progress
+        )
+        problem = problem if answers is None else problem.answered(answers)
+    narrow = problem.narrowed(MOST_COLUMNS)
+    left = None if time_limit is None else max(SEARCHED * clock.seconds_left, 1e-3)
+    best = search(narrow, nbytes, seed=seed, time_limit=left, progress=progress)[0]
+    logger.info("chosen: %s, %d bytes", best.name, best.form.nbytes)
+    summary = compare(narrow, best, nbytes, seed, clock.seconds_left)
+    if summary.verdict is not None:
+        notify(logger, summary.verdict, enabled=progress)
+    form = best.form
+    if not problem.spares_none:  # intervals come from rows that the judged form had not seen
+        judged = calibrated(best.judged, columns.numbers[problem.held], targets.labels[problem.held])
+        form = replace(form, intervals=judged.intervals)
+    return CompiledSketch(_with_names(form, columns, unused), summary=summary)
+
+
+def _as_problem(
+    columns: Columns, unused: Collection[int], targets: Targets, seed: int, progress: bool
+) -> "tuple[Columns, Problem]":
+    """The table with the labels that are used, and the problem of learning the targets from its columns in use."""
+    from .tune.problem import Problem
+    from .tune.selection import telling_labels
+
     problem = Problem.of(
         columns.numbers,
         targets.labels,
@@ -94,38 +124,14 @@ def compress(
     )
     some = telling_labels(problem, {p: labels for p, labels in columns.categories.items() if p not in unused})
     if some:
-        cut = ", ".join(f"{_name(columns, p)} ({len(columns.categories[p])} labels)" for p in some)
-        note(
-            f"the {max(map(len, some.values()))} labels that tell most are used of {cut}; others count as one", progress
-        )
+        most = max(map(len, some.values()))
+        cut = ", ".join(f"{_name(columns, place)} ({len(columns.categories[place])} labels)" for place in some)
+        notify(logger, f"the {most} labels that tell most are used of {cut}; others count as one", enabled=progress)
         columns = columns.with_labels(some)
         problem = problem.with_table(columns.numbers, _label_counts(columns, unused))
     if unused:
         problem = problem.using(np.setdiff1d(np.arange(columns.numbers.shape[1]), list(unused)))
-    if targets.outputs is not None and is_refittable(model):
-        limit = min(LONGEST, clock.seconds_left / 3)
-        answers = answers_out_of_fold(
-            model, X, y, problem.kept, targets.outputs, seed=seed, longest=limit, progress=progress
-        )
-        problem = problem if answers is None else problem.answered(answers)
-    narrow = problem.narrowed(MOST_COLUMNS)
-    left = None if time_limit is None else max(SEARCHED * clock.seconds_left, 1e-3)
-    best = search(narrow, nbytes, seed=seed, time_limit=left, progress=progress)[0]
-    summary = compare(narrow, best, nbytes, seed, clock.seconds_left)
-    if summary.verdict is not None:
-        note(summary.verdict, progress)
-    form = best.form
-    if not problem.spares_none:  # intervals come from rows that the judged form had not seen
-        judged = calibrated(best.judged, columns.numbers[problem.held], targets.labels[problem.held])
-        form = replace(form, intervals=judged.intervals)
-    return CompiledSketch(_with_names(form, columns, unused), summary=summary)
-
-
-def note(text: str, shown: bool) -> None:
-    """Say what was decided: in the log, and on the standard error where progress is shown."""
-    logger.info(text)
-    if shown:
-        print(f"repsketch: {text}", file=sys.stderr)
+    return columns, problem
 
 
 def _unused(columns: Columns, progress: bool) -> dict[int, str]:
@@ -141,7 +147,8 @@ def _unused(columns: Columns, progress: bool) -> dict[int, str]:
         )
     said = [f"{_name(columns, place)} {why}" for place, why in unused.items() if why != CONSTANT]
     if said:
-        note(f"not used: {'; '.join(said)} (to use one, make it a categorical dtype, or float)", progress)
+        how = "to use one, make it a categorical dtype, or float"
+        notify(logger, f"not used: {'; '.join(said)} ({how})", enabled=progress)
     return unused
 
 

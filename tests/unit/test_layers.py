@@ -28,6 +28,7 @@ LAYERS = (
         "threads",
         "calibration",
         "comparison",
+        "display",
     },
     {"lsh"},
     {"theory"},

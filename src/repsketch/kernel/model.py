@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import as_table, check_not_empty, check_width, iterate_blocks
 from ..core import KERNEL_LANES, KERNEL_MAX_CONCAT, require_native
+from ..display import describe_columns, describe_outputs
 from ..errors import InputError
 from ..lsh import Family, HashFunctions
 from ..lsh.family import saturate
@@ -58,6 +59,11 @@ class KernelModel(Predictor):
     task: str | None = None
     classes: np.ndarray | None = None
     sample: np.ndarray | None = None  # a few inputs (n, d), float32, that a sketch is quantised by
+
+    def __repr__(self) -> str:
+        outputs = describe_outputs(self.task, self.n_outputs, self.classes)
+        columns = describe_columns(self.n_features, self.n_features)
+        return f"KernelModel({outputs}, {columns}, {len(self.points):,} points, {self.family!r})"
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel, self.family, self.n_concat)

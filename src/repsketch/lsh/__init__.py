@@ -6,9 +6,21 @@ from .family import Family, HashFunctions
 from .l1 import L1
 from .l2 import L2
 from .minhash import MinHash
+from .pool import CodePool, PooledRows
 from .rows import RowHashes
 
-__all__ = ["L1", "L2", "Angular", "Family", "HashFunctions", "MinHash", "RowHashes", "family_named"]
+__all__ = [
+    "L1",
+    "L2",
+    "Angular",
+    "CodePool",
+    "Family",
+    "HashFunctions",
+    "MinHash",
+    "PooledRows",
+    "RowHashes",
+    "family_named",
+]
 
 
 def family_named(name: str) -> type[Family]:

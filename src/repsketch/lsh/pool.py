@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..display import repr_of_fields
 from ..errors import InputError
 from ..settings import check_choice, check_count, check_number
 from .directions import draw_directions, whole_offsets
@@ -63,6 +64,8 @@ class CodePool:
     booleans: np.ndarray | None = None
     columns: np.ndarray | None = None
     thresholds: np.ndarray | None = None
+
+    __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, KINDS)
@@ -238,6 +241,8 @@ class PooledRows:
     indices: np.ndarray | None = None
     interpolate: bool = False
     collision_rate: ClassVar[float] = 0.0
+
+    __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
         check_count("n_rows", self.n_rows, MAX_ROWS)

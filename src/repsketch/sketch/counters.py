@@ -11,6 +11,7 @@ from math import ceil, log2
 
 import numpy as np
 
+from ..display import repr_of_fields
 from ..errors import InputError, MergeError
 from ..settings import check_number
 
@@ -32,6 +33,8 @@ class Counters:
     sums: np.ndarray
     total: np.ndarray
     step: float
+
+    __repr__ = repr_of_fields
 
     @classmethod
     def zeros(cls, n_rows: int, n_buckets: int, n_outputs: int, step: float = DEFAULT_STEP) -> "Counters":

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..display import describe_columns, describe_outputs
 from ..errors import InputError
 from ..lsh.pool import PooledRows
 from ..predictor import TASKS
@@ -63,6 +64,12 @@ class Form:
     offset_stored_as: str = "float32"
     file: InitVar[bytes | None] = None  # not kept by dataclasses.replace: another form is another file
     stored: bytes | None = field(init=False, default=None)
+
+    def __repr__(self) -> str:
+        outputs = describe_outputs(self.task, self.n_outputs, self.classes)
+        columns = describe_columns(self.inputs.n_columns, self.n_features)
+        rows = f"{self.n_rows:,} row{'s' * (self.n_rows != 1)}"
+        return f"Form({outputs}, {columns}, {rows}, {self.precision}, {self.nbytes:,} bytes)"
 
     def __post_init__(self, file: bytes | None) -> None:
         object.__setattr__(self, "stored", file)

@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..display import repr_of_fields
 from ..errors import InputError
 from ..lsh.family import COORDINATE_LIMIT, saturate
 from ..lsh.generator import MAX_FEATURES
@@ -48,6 +49,8 @@ class Inputs:
     stored_as: str = "float32"
     limits: tuple[int, int] | None = None
     accepts_missing: bool = False
+
+    __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
         check_count("n_features", self.n_features, MAX_FEATURES)

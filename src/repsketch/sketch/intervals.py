@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..display import repr_of_fields
 from ..errors import InputError
 from ..settings import check_number
 from .numbers import check_floats
@@ -41,6 +42,8 @@ class Intervals:
     borders: np.ndarray
     scales: np.ndarray
     quantiles: np.ndarray
+
+    __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
         n_outputs, n_bins = self.scales.shape

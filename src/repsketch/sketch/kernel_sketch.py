@@ -26,7 +26,7 @@ from .refit import SAMPLE_ROWS, refit
 from .sketch import CompiledSketch, Sketch
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KernelSketch(Sketch):
     """Counters that predict by hashing.
 

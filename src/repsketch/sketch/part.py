@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..display import repr_of_fields
 from ..errors import InputError
 from ..lsh import RowHashes
 from ..lsh.family import Family
@@ -49,6 +50,8 @@ class Part:
     row_decode: np.ndarray | None = None
     decode_shift: int = 0
     decode_bits: int = 8
+
+    __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
         check_choice("counter_type", self.counter_type, BITS)

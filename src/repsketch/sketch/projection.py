@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..display import repr_of_fields
 from ..errors import InputError
 from ..lsh.family import saturate
 from ..settings import check_choice, check_count
@@ -38,6 +39,8 @@ class Projection:
     multipliers: np.ndarray | None = None
     right_shift: int = 0
     limit: int | None = None
+
+    __repr__ = repr_of_fields
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, KINDS)

@@ -42,6 +42,14 @@ class Sketch(Predictor):
     def form(self) -> Form:
         """The deployed form: columns, projection, parts of rows, outputs."""
 
+    def __repr__(self) -> str:
+        return repr(self.form).replace("Form", type(self).__name__, 1)
+
+    def _repr_html_(self) -> str:
+        from .notebook import to_html
+
+        return to_html(self)
+
     @staticmethod
     def empty(
         family: Family,
@@ -234,7 +242,7 @@ class Sketch(Predictor):
         return result
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CompiledSketch(Sketch):
     """A sketch that is its deployed form: quantised, trained beyond the paper, or loaded from a file."""
 

@@ -3,21 +3,28 @@
 A teacher is too sure of its own training rows; a student that believes it learns the noise in their labels.
 """
 
+import logging
 import time
+import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from copy import deepcopy
+from io import StringIO
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import RepSketchError, require
+from ..errors import TeacherError, require
 from ..frames import is_frame
 from ..predictor import to_probabilities
-from ..progress import track
+from ..progress import notify, track
 from ..teacher import TeacherOutputs, as_teacher
 
 N_FOLDS = 4
 FEWEST = 40  # rows; of fewer, those left out are answered by what is not like them
 LONGEST = 60.0  # seconds that all copies may take, as the first one tells
+
+_log = logging.getLogger(__name__)
 
 
 class Fold(NamedTuple):
@@ -70,27 +77,60 @@ def answers_out_of_fold(
 
     Returns
     -------
-    None where copies take too long or cannot be trained, or where rows are too few
+    None where copies take too long or cannot be trained, or where rows are too few; the log says which
     """
+    about = f"out-of-fold answers of {type(model).__name__}"
     if len(kept) < FEWEST:
+        _log.info("%s: not used, because there are only %d rows to train on, of %d needed", about, len(kept), FEWEST)
         return None
     labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     answers = np.zeros((len(labels), np.shape(like.values)[1]))
     started = time.monotonic()
-    folds = track(Fold.split(len(labels), kept, seed), "training copies of the teacher", N_FOLDS, enabled=progress)
-    for number, (inside, outside, weights) in enumerate(folds):
-        try:
-            copy = require("sklearn.base", "train").clone(model)
-            copy.fit(_take(X, inside), labels[inside])
-            given = as_teacher(copy, like.task).label(_take(X, outside))
-        except (ValueError, TypeError, RepSketchError):  # such as a class that a fold has none of
-            return None
-        if given.values.shape != (len(outside), np.shape(like.values)[1]) or not _same(given.classes, like.classes):
-            return None
-        if (time.monotonic() - started) * N_FOLDS / (number + 1) > longest:
-            return None
-        answers[outside] += weights * as_chances(given)
+    try:
+        for number, fold in enumerate(
+            track(Fold.split(len(labels), kept, seed), "training copies of the teacher", N_FOLDS, enabled=progress)
+        ):
+            with _quiet():
+                given = _answers_of_a_copy(model, X, labels, fold, like)
+            expected = (time.monotonic() - started) * N_FOLDS / (number + 1)
+            if expected > longest:
+                shown = "not used, because training copies would take %.0f seconds, of %.0f allowed"
+                _log.info(f"%s: {shown}", about, expected, longest)
+                return None
+            answers[fold.outside] += fold.weights * as_chances(given)
+    except Exception as error:  # whatever a library raises, a sketch can be trained without these answers
+        reason = " ".join(str(error).split())
+        shown = f"not used, because a copy cannot be trained ({type(error).__name__}: {reason:.300})"
+        notify(_log, f"{about}: {shown}", enabled=progress)
+        return None
+    _log.info("%s: used, from %d copies", about, N_FOLDS)
     return answers
+
+
+def _answers_of_a_copy(model: Any, X: Any, labels: np.ndarray, fold: Fold, like: TeacherOutputs) -> TeacherOutputs:
+    copy = _unfitted(model)
+    copy.fit(_take(X, fold.inside), labels[fold.inside])
+    classes = like.classes if not hasattr(copy, "classes_") and like.task == "classification" else None
+    given = as_teacher(copy, like.task, classes).label(_take(X, fold.outside))
+    if given.values.shape[1] != np.shape(like.values)[1] or not _same(given.classes, like.classes):
+        raise TeacherError("it knows other classes, or has another number of outputs, than the teacher")
+    return given
+
+
+def _unfitted(model: Any) -> Any:
+    """A copy of ``model`` that is not fitted."""
+    try:
+        return require("sklearn.base", "train").clone(model)
+    except RuntimeError:  # constructors that copy their parameters, as CatBoost does with cat_features
+        return type(model)(**deepcopy(model.get_params(deep=False)))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what a fit prints and warns of from users, who did not call it."""
+    with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _same(classes: np.ndarray | None, others: np.ndarray | None) -> bool:

@@ -70,12 +70,15 @@ class Recipe:
 
     def __str__(self) -> str:
         if self.is_greedy:
-            shown = f"rate={self.rate:g} reuse={self.reuse:g} {self.counter_type} mixture={self.mixture:g}"
-            return f"{self.family} K={self.n_concat} {shown}"
-        stacked = f" + thresholds K={self.n_stacked}" if self.n_stacked else ""
-        shown = f"{self.reading} {self.start} speed={self.speed:g} noise={self.noise:g} decay={self.decay:g}"
-        shown = f"{self.projection_type} {shown} mixture={self.mixture:g}"
-        return f"interpolated p={self.n_components} R={self.n_levels} {shown}{stacked}"
+            codes = "random bits" if self.family == "bits" else self.family
+            return (
+                f"greedy rows over {codes} ({self.n_concat} per row, learning rate {self.rate:g}, {self.counter_type})"
+            )
+        kind = "ternary " if self.projection_type == "ternary" else ""
+        components = f"{self.n_components} {kind}component{'s' * (self.n_components != 1)}"
+        stacked = ", then greedy rows" if self.n_stacked else ""
+        shown = f"{self.n_levels} levels, learning rate {self.speed:g}"
+        return f"interpolated rows over {components}{stacked} ({shown})"
 
 
 def has_numbers(problem: Problem) -> bool:

@@ -27,7 +27,7 @@ TEACHERS = {
     "too few rows": (lambda X: X[:-1, 0], r"answered with shape \(5,\) on 6 rows; allowed is \(n,\) or \(n, C\)"),
     "one answer": (lambda X: 1.0, r"answered with shape \(\) on 6 rows; allowed is"),
     "3-D": (lambda X: X[:, :, None], r"answered with shape \(6, 3, 1\) on 6 rows; allowed is"),
-    "text": (lambda X: ["yes"] * len(X), "answered with a list of dtype <U3; allowed is one array of real numbers"),
+    "text": (lambda X: ["yes"] * len(X), "answered with the label 'yes' for all 6 rows; allowed are two or more"),
     "nothing": (lambda X: None, "answered with a NoneType .*; allowed is one array of real numbers"),
     "no model": (5, "model is 5 of type int; allowed is a torch module"),
     "a class": (KernelModel, "model is .*KernelModel.*; allowed is"),

@@ -136,22 +136,89 @@ class TestScikitLearn:
         with pytest.raises(TeacherError, match="Ridge does regression"):
             as_teacher(linear_model.Ridge().fit(X, X[:, 0]), classes=["a", "b"])
 
-    def test_without_scores(self, X, binary):
+    def test_without_outputs(self, X):
+        preprocessing = pytest.importorskip("sklearn.preprocessing")
+        with pytest.raises(TeacherError, match="without outputs to learn from"):
+            as_teacher(preprocessing.StandardScaler().fit(X))
+
+    @pytest.mark.parametrize("labels", ["binary", "triple"])
+    def test_labels_alone(self, X, labels, request):
         pytest.importorskip("sklearn")
-        from sklearn.cluster import KMeans
         from sklearn.ensemble import VotingClassifier
-        from sklearn.preprocessing import StandardScaler
         from sklearn.tree import DecisionTreeClassifier
 
-        vote = VotingClassifier([("tree", DecisionTreeClassifier())]).fit(X, binary)
-        for model in (vote, StandardScaler().fit(X), KMeans(2, n_init=1).fit(X)):
-            with pytest.raises(TeacherError, match="without outputs to learn from"):
-                as_teacher(model)
+        y = request.getfixturevalue(labels)
+        vote = VotingClassifier([("tree", DecisionTreeClassifier(max_depth=2))]).fit(X, y)
+        outputs = by_sevens(vote).label(X)
+        chosen = outputs.values[:, 0] > 0 if labels == "binary" else outputs.values.argmax(axis=1)
+        np.testing.assert_array_equal(outputs.classes[chosen.astype(int)], vote.predict(X))
+        np.testing.assert_allclose(np.ptp(outputs.values), 2 * LIMIT if labels == "binary" else LIMIT)
+
+    def test_several_labels_alone(self, X):
+        """A multi-output classifier whose own classes are those of one output."""
+        base = pytest.importorskip("sklearn.base")
+
+        class Model(base.ClassifierMixin, base.BaseEstimator):
+            def fit(self, X, y):
+                self.classes_ = np.array([0, 1])
+                return self
+
+            def predict(self, X):
+                return (X[:, :2] > 0).astype(int)
+
+        with pytest.raises(TeacherError, match=r"labels of shape \(240, 2\); allowed is one label per row"):
+            as_teacher(Model().fit(X, None)).label(X)
+
+    def test_numbers_of_clusters_are_labels(self, X):
+        cluster = pytest.importorskip("sklearn.cluster")
+        outputs = as_teacher(cluster.KMeans(3, n_init=1, random_state=0).fit(X)).label(X)
+        assert (outputs.task, outputs.classes.tolist()) == ("classification", [0, 1, 2])
+
+    def test_scores_of_outliers(self, X):
+        ensemble = pytest.importorskip("sklearn.ensemble")
+        model = ensemble.IsolationForest(n_estimators=5, random_state=0).fit(X)
+        outputs = as_teacher(model).label(X)
+        assert outputs.task == "regression"
+        np.testing.assert_array_equal(outputs.values[:, 0], model.decision_function(X))
+
+    @pytest.mark.parametrize("labels", ["binary", "triple"])
+    def test_many_kinds_predict_what_they_did(self, X, labels, request):
+        """The class with the largest output is the model's own prediction, whatever it is made of."""
+        pytest.importorskip("sklearn")
+        from sklearn.calibration import CalibratedClassifierCV
+        from sklearn.ensemble import StackingClassifier, VotingClassifier
+        from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+        from sklearn.model_selection import GridSearchCV
+        from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+        from sklearn.svm import SVC, LinearSVC
+
+        y = request.getfixturevalue(labels)
+        for model in (
+            make_pipeline(StandardScaler(), LinearSVC()),
+            RidgeClassifier(),
+            SGDClassifier(random_state=0),
+            OneVsOneClassifier(LinearSVC()),
+            OneVsRestClassifier(LogisticRegression()),
+            GridSearchCV(make_pipeline(StandardScaler(), LinearSVC()), {"linearsvc__C": [0.1, 1.0]}, cv=2),
+            CalibratedClassifierCV(LinearSVC(), cv=2),
+            VotingClassifier([("a", LogisticRegression()), ("b", LogisticRegression(C=0.1))], voting="soft"),
+            StackingClassifier([("a", LinearSVC())], cv=2),
+            *([SVC(decision_function_shape="ovo")] if labels == "binary" else [SVC()]),
+        ):
+            outputs = by_sevens(model.fit(X, y)).label(X)
+            assert outputs.values.shape == (N_ROWS, 1 if labels == "binary" else 3)
+            chosen = outputs.values[:, 0] > 0 if labels == "binary" else outputs.values.argmax(axis=1)
+            predicted = model.predict(X)
+            assert np.mean(outputs.classes[chosen.astype(int)] == predicted) > 0.99, model
 
     def test_several_labels_per_row(self, X):
         pytest.importorskip("sklearn")
+        from sklearn.linear_model import RidgeClassifier
         from sklearn.multiclass import OneVsRestClassifier
         from sklearn.naive_bayes import GaussianNB
+        from sklearn.svm import LinearSVC
         from sklearn.tree import DecisionTreeClassifier
 
         y = (X[:, :2] > 0).astype(int)
@@ -160,6 +227,9 @@ class TestScikitLearn:
         y = (X[:, :3] > 0).astype(int)
         with pytest.raises(TeacherError, match="do not sum to 1 in every row"):
             as_teacher(OneVsRestClassifier(GaussianNB()).fit(X, y)).label(X)
+        for model in (OneVsRestClassifier(LinearSVC()), RidgeClassifier()):
+            with pytest.raises(TeacherError, match="3 labels per row; allowed is one"):
+                as_teacher(model.fit(X, y)).label(X)
 
     def test_one_class(self, X):
         dummy = pytest.importorskip("sklearn.dummy")

@@ -1,5 +1,8 @@
 """Answers out of fold: no row has a say in its own answer, and what cannot be trained again is left alone."""
 
+import sys
+import warnings
+
 import numpy as np
 import pandas
 import polars
@@ -7,6 +10,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
 from repsketch.tune.folds import N_FOLDS, answers_out_of_fold, as_chances
 
@@ -77,3 +81,78 @@ def test_few_rows():
 def test_copies_that_take_too_long():
     X, y = table(2)
     assert out_of_fold(LogisticRegression().fit(X, y), X, y, longest=0.0) is None
+
+
+class Stubborn(LogisticRegression):
+    """A classifier that is fitted once and never again."""
+
+    error = RuntimeError("the licence server is down")
+
+    def fit(self, X, y):
+        print("epoch 1")
+        print("epoch 1", file=sys.stderr)
+        warnings.warn("no convergence", UserWarning, stacklevel=1)
+        raise self.error
+
+
+def stubborn(X, y, error):
+    model = LogisticRegression().fit(X, y)
+    model.__class__ = type("Stubborn", (Stubborn,), {"error": error})
+    return model
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no licence"), KeyError("x"), MemoryError("16 GB"), TeacherError("no")])
+def test_whatever_a_copy_raises_is_logged_and_nothing_leaks(error, caplog, capfd):
+    X, y = table(2)
+    assert out_of_fold(stubborn(X, y, error), X, y) is None
+    assert [(record.levelname, record.name) for record in caplog.records] == [("WARNING", "repsketch.tune.folds")]
+    message = caplog.messages[0]
+    assert message.startswith("out-of-fold answers of Stubborn: not used, because a copy cannot be trained")
+    assert f"{type(error).__name__}: {error}" in message
+    assert "\n" not in message
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_user_who_sees_progress_sees_it(capfd):
+    X, y = table(2)
+    model = stubborn(X, y, RuntimeError("no licence"))
+    assert answers_out_of_fold(model, X, y, KEPT, as_teacher(model).label(X), seed=1, progress=True) is None
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith("repsketch: out-of-fold answers of Stubborn: not used")
+    assert err.count("\n") == 1
+
+
+def test_an_interrupt_is_no_reason_to_go_on():
+    X, y = table(2)
+    with pytest.raises(KeyboardInterrupt):
+        out_of_fold(stubborn(X, y, KeyboardInterrupt()), X, y)
+
+
+@pytest.mark.parametrize(
+    ("reason", "options"),
+    [("only 20 rows", {"kept": KEPT[:20]}), ("0 seconds", {"longest": 0.0})],
+)
+def test_the_reason_is_logged(reason, options, caplog):
+    X, y = table(2)
+    model = LogisticRegression().fit(X, y)
+    given = {"kept": KEPT, **options}
+    with caplog.at_level("INFO", "repsketch"):
+        assert answers_out_of_fold(model, X, y, given.pop("kept"), as_teacher(model).label(X), seed=1, **given) is None
+    said = [record for record in caplog.records if record.name == "repsketch.tune.folds"]
+    assert [record.levelname for record in said] == ["INFO"]
+    assert reason in said[0].getMessage()
+
+
+def test_constructors_that_copy_their_parameters():
+    """scikit-learn's ``clone`` refuses them."""
+
+    class Copying(LogisticRegression):
+        def __init__(self, C=1.0, names=None):
+            super().__init__(C=C)
+            self.names = list(names)
+
+    X, y = table(2)
+    np.testing.assert_array_equal(
+        out_of_fold(Copying(names=["a"]).fit(X, y), X, y), out_of_fold(LogisticRegression().fit(X, y), X, y)
+    )

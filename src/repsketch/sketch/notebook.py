@@ -1,0 +1,54 @@
+"""A sketch as a notebook shows it: two small tables without a style of their own, all text escaped."""
+
+from collections.abc import Iterable
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from ..display import describe_columns, describe_outputs
+
+if TYPE_CHECKING:
+    from .sketch import Sketch
+
+MOST_NAMES, LONGEST_NAME = 6, 40  # of classes and columns
+
+
+def to_html(sketch: "Sketch") -> str:
+    """What the sketch is, and how it did beside other models of its size if ``compress`` made it."""
+    form = sketch.form
+    task = describe_outputs(form.task, form.n_outputs, form.classes)
+    if form.task == "classification" and form.classes is not None:
+        task += f": {_names(form.classes.tolist())}"
+    columns = describe_columns(form.inputs.n_columns, form.n_features)
+    if form.feature_names is not None:
+        used = range(form.n_features) if form.inputs.columns is None else form.inputs.columns.tolist()
+        columns += f": {_names([form.feature_names[place] for place in used])}"
+    facts = {
+        "task": task,
+        "size": f"{form.nbytes:,} bytes",
+        "columns": columns,
+        "rows of counters": f"{form.n_rows:,}",
+        "arithmetic": form.precision,
+    }
+    html = _table(_cell(name, "th") + _cell(value) for name, value in facts.items())
+    summary: Any = getattr(sketch, "summary", None)
+    if summary is None:
+        return html
+    titles = _cell("model", "th") + _cell(summary.metric, "th", "right") + _cell("bytes", "th", "right")
+    models = (
+        _cell(row["name"]) + _cell(f"{row['score']:.4f}", side="right") + _cell(f"{row['nbytes']:,}", side="right")
+        for row in summary.rows
+    )
+    return html + _table([titles, *models]) + (f"<p>{escape(summary.verdict)}</p>" if summary.verdict else "")
+
+
+def _names(names: list[Any]) -> str:
+    shown = ", ".join(str(name)[:LONGEST_NAME] for name in names[:MOST_NAMES])
+    return shown + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
+
+
+def _table(rows: Iterable[str]) -> str:
+    return f"<table><tbody>{''.join(f'<tr>{cells}</tr>' for cells in rows)}</tbody></table>"
+
+
+def _cell(text: str, tag: str = "td", side: str = "left") -> str:
+    return f'<{tag} style="text-align: {side}">{escape(text)}</{tag}>'  # Jupyter would move text to the right

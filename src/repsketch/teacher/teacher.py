@@ -1,0 +1,127 @@
+"""A trained model seen as a function from rows to outputs, asked block by block."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..arrays import BLOCK_ROWS, LARGEST_OUTPUT, as_table, check_not_empty, check_width, is_sparse, take_rows
+from ..errors import RepSketchError, TeacherError
+from .answers import as_answers
+from .reading import Reading
+
+
+@dataclass(frozen=True, eq=False)
+class TeacherOutputs:
+    """A teacher's answer for some rows, and what its columns mean.
+
+    Attributes
+    ----------
+    values : float64 (n, C), finite: one column of log-odds for two classes, C columns of logits for
+        more classes, the values themselves for regression
+    task : "classification" or "regression"
+    classes : (2,) labels where C = 1 else (C,), in column order; None for regression
+
+    >>> from repsketch.teacher import as_teacher
+    >>> as_teacher(lambda X: X, task="regression").label([[1.0, 2.0]])
+    TeacherOutputs(regression, 1 row, 2 outputs)
+    """
+
+    values: np.ndarray
+    task: str
+    classes: np.ndarray | None
+
+    def __repr__(self) -> str:
+        (n_rows, n_outputs), classes = np.shape(self.values), self.classes
+        what = f"{n_outputs} output{'s' * (n_outputs != 1)}" if classes is None else f"{len(classes)} classes"
+        return f"TeacherOutputs({self.task}, {n_rows} row{'s' * (n_rows != 1)}, {what})"
+
+
+@dataclass(eq=False)
+class Teacher:
+    """A trained model seen as a function from rows to outputs; made by ``as_teacher``.
+
+    Where the model does not tell its task, its classes, or whether it gives probabilities, the first answer
+    decides and the decision is kept: label a large table first, not a single row.
+
+    Attributes
+    ----------
+    name : what messages call this teacher
+    n_features : number of columns it takes, None where the model does not tell
+
+    >>> from repsketch.teacher import as_teacher
+    >>> as_teacher(lambda X: X @ [[1.0, 0.0, 2.0]]).label([[1.0], [3.0]]).classes
+    array([0, 1, 2])
+    """
+
+    name: str
+    n_features: int | None
+    _answer: Callable[[Any], Any] = field(repr=False)
+    _reading: Reading = field(repr=False)
+    # Rows are passed on as float32 arrays; otherwise as slices of the caller's own table.
+    _is_dense: bool = field(default=False, repr=False)
+    _block_rows: int = field(default=BLOCK_ROWS, repr=False)
+
+    def label(self, X: Any, labels: Any = None) -> TeacherOutputs:
+        """Outputs of the teacher for every row of ``X``, with the task and the classes.
+
+        Parameters
+        ----------
+        X : ndarray, scipy sparse matrix or data frame of shape (n, d), n >= 1; evaluated in blocks of rows
+        labels : labels that may occur, such as those of y: classes, besides those it answers with, of a teacher
+            that answers with labels and does not tell its classes
+
+        >>> from repsketch.teacher import as_teacher
+        >>> as_teacher(lambda X: X[:, 0], task="classification").label([[0.5], [0.75]]).values.round(3)
+        array([[0.   ],
+               [1.099]])
+        """
+        is_table = len(getattr(X, "shape", ())) == 2 and not is_sparse(X)
+        table = X if is_table and not self._is_dense else as_table(X)
+        check_not_empty(table)
+        if self._is_dense and self.n_features is not None:
+            check_width(table, self.n_features)
+        starts, take = range(0, table.shape[0], self._block_rows), take_rows if self._is_dense else slice_rows
+        blocks = [self._ask(take(table, start, start + self._block_rows), start) for start in starts]
+        if len({block.shape[1] for block in blocks}) > 1:
+            raise TeacherError(f"{self.name} answered with another number of columns for other rows; allowed is one.")
+        if len({block.dtype.kind == "U" for block in blocks}) > 1:
+            raise TeacherError(f"{self.name} answered with numbers for some rows and with text for others.")
+        raw = np.concatenate(blocks)
+        reading = self._reading = self._reading.resolve(raw, self.name, labels)
+        return TeacherOutputs(reading.read(raw), str(reading.task), reading.classes)
+
+    def _ask(self, rows: Any, start: int) -> np.ndarray:
+        """Raw answer (n, C) for one block of rows, finite, in the teacher's own number type; or labels (n, 1)."""
+        try:
+            answer = self._answer(rows)
+            if isinstance(answer, list) and answer and isinstance(answer[0], dict):
+                answer = self._from_maps(answer)
+            if hasattr(answer, "detach"):
+                answer = answer.detach().cpu()  # a tensor that still carries its gradient
+            matrix = as_answers(answer, rows.shape[0], self.name)
+        except RepSketchError:
+            raise
+        except Exception as error:
+            given = f"rows of shape {tuple(rows.shape)}"
+            raise TeacherError(f"{self.name} raised {type(error).__name__} on {given}: {error}") from error
+        if matrix.dtype.kind == "U":
+            return matrix
+        for row, column in np.argwhere(~(np.abs(matrix) <= LARGEST_OUTPUT))[:1]:  # NaN fails the comparison
+            given = f"{matrix[row, column]} for row {start + row} of X in column {column}"
+            raise TeacherError(
+                f"{self.name} answered {given}; allowed are finite outputs within float32. Mend or drop that row of X."
+            )
+        return matrix
+
+    def _from_maps(self, answer: list[dict]) -> list[list[float]]:
+        """Columns in rising order of label, from a map {label: score} per row as ONNX's ZipMap gives."""
+        labels = sorted(answer[0])
+        self._reading = Reading("classification", np.asarray(labels)).add(self._reading, self.name)
+        return [[row[label] for label in labels] for row in answer]
+
+
+def slice_rows(table: Any, start: int, stop: int) -> Any:
+    """Rows of an array or a frame, which stays what it is."""
+    return table.iloc[start:stop] if hasattr(table, "iloc") else table[start:stop]
