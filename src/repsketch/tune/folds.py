@@ -23,6 +23,7 @@ from ..teacher import TeacherOutputs, as_teacher
 N_FOLDS = 4
 FEWEST = 40  # rows; of fewer, those left out are answered by what is not like them
 LONGEST = 60.0  # seconds that all copies may take, as the first one tells
+N_PILOT = 2_000  # rows of a copy that tells how long others will take, where there is a time limit
 
 _log = logging.getLogger(__name__)
 
@@ -85,8 +86,11 @@ def answers_out_of_fold(
         return None
     labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     answers = np.zeros((len(labels), np.shape(like.values)[1]))
-    started = time.monotonic()
     try:
+        if longest < LONGEST and (expected := _pilot_seconds(model, X, labels, kept, seed)) > longest:
+            _log.info("%s: not used, because training copies would take %.0f seconds", about, expected)
+            return None
+        started = time.monotonic()
         for number, fold in enumerate(
             track(Fold.split(len(labels), kept, seed), "training copies of the teacher", N_FOLDS, enabled=progress)
         ):
@@ -105,6 +109,18 @@ def answers_out_of_fold(
         return None
     _log.info("%s: used, from %d copies", about, N_FOLDS)
     return answers
+
+
+def _pilot_seconds(model: Any, X: Any, labels: np.ndarray, kept: np.ndarray, seed: int) -> float:
+    """Seconds that all copies will take, as one that is trained on few rows tells: as many times longer, about."""
+    n_rows = len(kept) * (N_FOLDS - 1) // N_FOLDS
+    if n_rows <= N_PILOT:
+        return 0.0
+    some = np.sort(np.random.default_rng([seed, 12]).choice(kept, N_PILOT, replace=False))
+    started = time.monotonic()
+    with _quiet():
+        _unfitted(model).fit(_take(X, some), labels[some])
+    return (time.monotonic() - started) * N_FOLDS * n_rows / N_PILOT
 
 
 def _answers_of_a_copy(model: Any, X: Any, labels: np.ndarray, fold: Fold, like: TeacherOutputs) -> TeacherOutputs:

@@ -2,6 +2,8 @@
 
 import sys
 import warnings
+from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pandas
@@ -12,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
+from repsketch.tune import folds
 from repsketch.tune.folds import N_FOLDS, answers_out_of_fold, as_chances
 
 N = 120
@@ -121,6 +124,34 @@ def test_a_user_who_sees_progress_sees_it(capfd):
     assert out == ""
     assert err.startswith("repsketch: out-of-fold answers of Stubborn: not used")
     assert err.count("\n") == 1
+
+
+class _Slow(LogisticRegression):
+    """Takes a millisecond for every row, as a clock that the test turns says."""
+
+    sizes: ClassVar[list[int]] = []
+
+    def fit(self, X, y):
+        self.sizes.append(len(X))
+        folds.time.passed += 1e-3 * len(X)
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize(("longest", "n_copies"), [(5.0, 0), (100.0, N_FOLDS)])
+def test_a_copy_on_few_rows_tells_whether_there_is_time(longest, n_copies, monkeypatch):
+    clock = SimpleNamespace(passed=0.0)
+    clock.monotonic = lambda: clock.passed
+    monkeypatch.setattr(folds, "time", clock)
+    monkeypatch.setattr(folds, "LONGEST", 1_000.0)
+    X = np.random.default_rng(0).normal(size=(9_000, 2))
+    y = X[:, 0] > 0
+    model = _Slow().fit(X, y)
+    _Slow.sizes.clear()
+    answers = answers_out_of_fold(
+        model, X, y, np.arange(8_000), as_teacher(model).label(X), seed=0, longest=longest, progress=False
+    )
+    assert _Slow.sizes == [folds.N_PILOT] + [6_000] * n_copies
+    assert (answers is None) == (n_copies == 0)
 
 
 def test_an_interrupt_is_no_reason_to_go_on():
