@@ -1,5 +1,6 @@
 """Whom ``repsketch compress`` imitates: an .onnx file, or gradient-boosted trees that it trains from the table."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..teacher import Teacher, as_teacher
 MOST_CATEGORIES = 255  # of a column that scikit-learn splits into sets; the places of more labels are read as numbers
 FEWEST_SPARED = 500  # rows that are enough to spare some, so that growing stops in time
 FEWEST_OF_A_CLASS = 10  # rows among them
+FIRST_TREES = 5  # grown before the time they took is looked at
 FIRST_ROWS = 1_000  # that an .onnx file answers to show how many classes it has
 
 
@@ -32,15 +34,18 @@ class ToNumbers(TransformerMixin, BaseEstimator):
         return as_columns(X, known=self.columns_).numbers
 
 
-def train_teacher(X: Any, y: np.ndarray, task: str, seed: int) -> Pipeline:
+def train_teacher(X: Any, y: np.ndarray, task: str, seed: int, seconds: float | None = None) -> Pipeline:
     """A fitted Pipeline that takes frames, arrays and sparse matrices like X.
+
+    With ``seconds`` it has fewer trees where all of them would take longer, as the first few tell.
 
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> teacher = train_teacher(X, X[:, 0] > 0, "classification", seed=0)
     >>> float(teacher.score(X, X[:, 0] > 0)) > 0.95
     True
     """
-    known = as_columns(X).categories
+    to_numbers = ToNumbers().fit(X)
+    known = to_numbers.columns_.categories
     is_spared, leaf = len(y) >= FEWEST_SPARED, max(1, min(20, len(y) // 20))  # small data get small leaves
     if task == "classification":
         is_spared &= bool(np.unique(y, return_counts=True)[1].min() >= FEWEST_OF_A_CLASS)
@@ -55,7 +60,24 @@ def train_teacher(X: Any, y: np.ndarray, task: str, seed: int) -> Pipeline:
         trees = HistGradientBoostingClassifier(**options)
     else:
         trees = HistGradientBoostingRegressor(loss="absolute_error", **options)
-    return make_pipeline(ToNumbers(), trees).fit(X, y)
+    _grow(trees, to_numbers.columns_.numbers, y, seconds)
+    return make_pipeline(to_numbers, trees)
+
+
+def _grow(trees: Any, numbers: np.ndarray, y: np.ndarray, seconds: float | None) -> None:
+    """Fit trees: all at once, or twice as many each time, for as long as the next step fits into the time."""
+    if seconds is None:
+        trees.fit(numbers, y)
+        return
+    most, n_trees, started = trees.max_iter, min(FIRST_TREES, trees.max_iter), time.monotonic()
+    trees.set_params(warm_start=True)
+    while True:
+        trees.set_params(max_iter=n_trees).fit(numbers, y)
+        is_late = 2 * (time.monotonic() - started) > seconds  # the next step takes as long as all so far
+        if n_trees == most or trees.n_iter_ < n_trees or is_late:
+            break
+        n_trees = min(2 * n_trees, most)
+    trees.set_params(warm_start=False, max_iter=trees.n_iter_)  # for copies, which start afresh
 
 
 def open_onnx(path: Path, table: Table, task: str | None) -> Teacher:

@@ -9,8 +9,8 @@ import pytest
 from sklearn.base import clone
 
 import repsketch as rs
-from repsketch.cli.compress import MOST_HELD, split_table
 from repsketch.cli.summary import print_summary
+from repsketch.cli.tables import MOST_HELD, split_table
 from repsketch.cli.teachers import train_teacher
 from repsketch.io.data import Table, read_table
 
@@ -34,7 +34,9 @@ def test_a_table_alone(people, compressed):
         "trees",
         f"{summary['sketch']['score']:.4f}",
         f"{sketch.nbytes}",
-        "held out",
+        "100 test rows",
+        f"bytes on a device: {sketch.nbytes} of a budget of 512",
+        f"checks: {(folder / 'model.rsk').stat().st_size:,}",
     ):
         assert word in result.out
 
@@ -131,23 +133,40 @@ def test_a_few_rows_are_scored_where_they_were_learnt(run, tmp_path):
     path.write_text("x,y\n1,a\n2,b\n3,a\n4,b\n")
     result = run("compress", "--train", path, "-t", "y", "-o", tmp_path / "out", *QUICK)
     assert result.code == 0, result.err
-    assert "scored on 4 rows learnt from" in result.out
+    assert "scored on 4 training rows" in result.out
 
 
-def test_company_is_printed(capsys):
+def test_the_comparison_is_printed(capsys):
     cost = {"operations": 9.0, "adds": 4.0, "multiplies": 2, "lookups": 2, "others": 1.0}
     summary = {
         "task": "classification", "target": "y", "metric": "accuracy", "scored_against": "target",
-        "scored_on": "rows held out", "n_rows": {"learnt": 8, "scored": 2}, "cost": cost, "seconds": 1.5,
+        "scored_on": "test rows", "n_rows": {"learnt": 8, "scored": 2}, "cost": cost, "seconds": 1.5,
         "teacher": {"name": "m.onnx", "nbytes": 4_000, "score": 0.9}, "files": ["a.rsk"],
-        "sketch": {"nbytes": 400, "score": 0.8, "reduction": 10.0},
-        "company": [{"name": "boosted trees", "nbytes": 399, "score": 0.85, "loss": 0.3}],
+        "sketch": {"nbytes": 400, "score": 0.8, "validation_score": 0.75, "reduction": 10.0},
+        "sizes": {"device": 400, "file": 1_234, "budget": 512},
+        "comparison": [{"name": "boosted trees", "nbytes": 399, "validation_score": 0.85}],
         "verdict": "boosted trees are better here by more than the noise",
     }  # fmt: skip
     print_summary(summary)
     said = capsys.readouterr().out
-    for word in ("boosted trees", "399", "0.8500", summary["verdict"], "10.0 times smaller", "4,000", "--test"):
+    for word in ("399", summary["verdict"], "10.0 times smaller", "4,000", "--test", "400 of a budget of 512", "1,234"):
         assert word in said
+    cells = {
+        row[0]: row[1:] for row in ([c.strip() for c in line.split("│")[1:-1]] for line in said.splitlines()) if row
+    }
+    assert cells["sketch"] == ["0.8000", "0.7500", "400"]  # one row, its two scores told apart by their columns
+    assert cells["boosted trees"] == ["", "0.8500", "399"]
+    assert cells["teacher: m.onnx"] == ["0.9000", "", "4,000"]
+
+
+def test_the_summary_tells_what_was_compared_on_which_rows(compressed):
+    summary = json.loads((compressed[0] / "summary.json").read_text())
+    assert summary["sizes"] == {
+        "budget": 512,
+        "device": summary["sketch"]["nbytes"],
+        "file": (compressed[0] / "model.rsk").stat().st_size,
+    }
+    assert "sketch" not in [row["name"] for row in summary["comparison"]]
 
 
 class TestTrain:
@@ -178,7 +197,7 @@ class TestTrain:
 BAD = {
     "one file": (["model.onnx"], "compress was given 'model.onnx'; allowed is MODEL DATA"),
     "a table without --train": (["people.csv"], "allowed is MODEL DATA, an .onnx file and a table, or --train"),
-    "two files and --train": (["--train", "model.onnx", "people.csv"], "--train with two files"),
+    "two files and --train": (["--train", "model.onnx", "people.csv"], "--train with several files"),
     "the other way round": (["people.csv", "model.onnx"], "allowed is MODEL DATA"),
     "a pickle": (["model.pkl", "people.csv"], "'model.pkl': not yet: .pkl models; export the model to .onnx"),
     "no model": (["other.onnx", "numbers.csv", "-t", "y"], "there is no file 'other.onnx'"),
@@ -194,8 +213,14 @@ BAD = {
     "text for a model of numbers": (["model.onnx", "people.csv", "-t", "income"], "holds text in 'job'"),
     "another width": (["model.onnx", "numbers.csv"], "X has 3 features, but this model takes 2"),
     "another number of classes": (["model.onnx", "numbers.csv", "-t", "y"], "classes [0, 1], numbers.csv [0, 1, 2]"),
-    "a folder that is a file": (["--train", "people.csv", "-t", "income", "-o", "a_file"], "'a_file' is a file"),
-    "a folder in a file": (["--train", "people.csv", "-t", "income", "-o", "a_file/b"], "a_file' is a file"),
+    "a folder that is a file": (
+        ["--train", "people.csv", "-t", "income", "-o", "a_file"],
+        "'a_file' is no folder",
+    ),
+    "a folder in a file": (
+        ["--train", "people.csv", "-t", "income", "-o", "a_file/b"],
+        "a_file' is no folder",
+    ),
     "a test of other columns": (["--train", "people.csv", "-t", "income", "--test", "numbers.csv"], "'income'"),
 }
 
