@@ -41,7 +41,7 @@ def nasty(tmp_path_factory):
     X = np.random.default_rng(0).normal(size=(60, 1))
     label = np.where(X[:, 0] > 0, f"up{NASTY}", f"down{NASTY}")
     lines = [f"{value},c{NASTY if value > 0.5 else 1},{name}" for value, name in zip(X[:, 0], label, strict=True)]
-    table = folder / "nasty.csv"
+    table = folder / f"{NASTY}.csv".replace("/", "")
     table.write_text("\n".join([f"a{NASTY},b{NASTY},y{NASTY}", *lines]))
     return folder, table
 
