@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
+from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
 from ..errors import InputError, TeacherError
 from ..frames import as_columns
@@ -17,6 +18,8 @@ from ..teacher import Teacher, as_teacher
 MOST_CATEGORIES = 255  # of a column that scikit-learn splits into sets; the places of more labels are read as numbers
 FEWEST_SPARED = 500  # rows that are enough to spare some, so that growing stops in time
 FEWEST_OF_A_CLASS = 10  # rows among them
+MANY_CELLS = 1_000_000  # of a table
+SHORT = 2.0  # seconds that are not enough for small steps
 FIRST_TREES = 5  # grown before the time they took is looked at
 FIRST_ROWS = 1_000  # that an .onnx file answers to show how many classes it has
 
@@ -32,6 +35,44 @@ class ToNumbers(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> np.ndarray:
         """Numbers (n, d), NaN where a value is missing."""
         return as_columns(X, known=self.columns_).numbers
+
+
+def _threads(X: np.ndarray) -> threadpool_limits:
+    """One thread inside, or all of them where the table is so large that they gain more than they wait.
+
+    On a busy machine threads that wait for each other at every tree took up to a hundred times as long as one.
+    """
+    return threadpool_limits(1 if X.size < MANY_CELLS else None, "openmp")
+
+
+class _RegressorTrees(HistGradientBoostingRegressor):
+    """A class of its own, as ``compress`` trains copies of the teacher: they, too, take one thread."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "_RegressorTrees":
+        with _threads(X):
+            return super().fit(X, y)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        with _threads(X):
+            return super().predict(X)
+
+
+class _ClassifierTrees(HistGradientBoostingClassifier):
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "_ClassifierTrees":
+        with _threads(X):
+            return super().fit(X, y)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        with _threads(X):
+            return super().predict(X)
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        with _threads(X):
+            return super().predict_proba(X)
+
+    def decision_function(self, X: np.ndarray) -> np.ndarray:
+        with _threads(X):
+            return super().decision_function(X)
 
 
 def train_teacher(X: Any, y: np.ndarray, task: str, seed: int, seconds: float | None = None) -> Pipeline:
@@ -55,11 +96,12 @@ def train_teacher(X: Any, y: np.ndarray, task: str, seed: int, seconds: float | 
         "early_stopping": is_spared,
         "min_samples_leaf": leaf,
         "random_state": seed,
+        "learning_rate": 0.1 if seconds is None or seconds > SHORT else 0.3,  # few trees must learn faster
     }
     if task == "classification":
-        trees = HistGradientBoostingClassifier(**options)
+        trees: Any = _ClassifierTrees(**options)
     else:
-        trees = HistGradientBoostingRegressor(loss="absolute_error", **options)
+        trees = _RegressorTrees(loss="absolute_error", **options)
     _grow(trees, to_numbers.columns_.numbers, y, seconds)
     return make_pipeline(to_numbers, trees)
 

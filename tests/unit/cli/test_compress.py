@@ -1,5 +1,6 @@
 """``repsketch compress``: what it writes and says, whose rows it scores on, and one line for every bad input."""
 
+import itertools
 import json
 import os
 
@@ -10,8 +11,9 @@ from sklearn.base import clone
 
 import repsketch as rs
 from repsketch.cli.summary import print_summary
-from repsketch.cli.tables import MOST_HELD, split_table
+from repsketch.cli.tables import MOST_HELD, split_table, thinned
 from repsketch.cli.teachers import train_teacher
+from repsketch.errors import InputError
 from repsketch.io.data import Table, read_table
 
 QUICK = ("--time-limit", "1", "--budget", "300B")
@@ -192,6 +194,58 @@ class TestTrain:
     def test_a_class_with_one_member(self):
         X, y = np.arange(600.0)[:, None], np.array(["a"] * 300 + ["b"] * 299 + ["c"])
         assert (train_teacher(X, y, "classification", seed=0).predict(X) == y).mean() > 0.99
+
+
+class TestTimeLimit:
+    def test_fewer_trees_where_time_is_short(self, monkeypatch):
+        rng = np.random.default_rng(7)
+        X, now = rng.normal(size=(300, 2)), itertools.count()
+        y = X[:, 0] + rng.normal(size=300)
+        monkeypatch.setattr("repsketch.cli.teachers.time.monotonic", lambda: float(next(now)))  # a second each time
+        n_trees = [train_teacher(X, y, "regression", 0, seconds)[-1].n_iter_ for seconds in (0.5, 2.5, 6.5, 1e9, None)]
+        assert n_trees == [5, 10, 40, 100, 100]
+
+    def test_trees_that_stopped_early_are_not_grown_again(self):
+        X = np.random.default_rng(8).normal(size=(600, 2))
+        teacher = train_teacher(X, X[:, 0] > 0, "classification", 0, 1e9)
+        trees = teacher[-1]
+        assert trees.n_iter_ == trees.max_iter < 400
+        again = clone(teacher).fit(X, X[:, 0] > 0)  # as compress trains copies of it
+        assert again[-1].n_iter_ <= trees.n_iter_
+        assert (again.predict(X) == teacher.predict(X)).mean() > 0.95
+
+    def test_fewer_rows_of_a_large_table(self):
+        table = Table("t", np.zeros((50_000, 20)), np.arange(50_000))
+        few = thinned(table, 0.5, seed=0)
+        assert few.n_rows == 5_000
+        assert (np.diff(few.y) > 0).all()
+        assert few.y.max() > 40_000
+        assert thinned(table, 0.5, seed=1).y.tolist() != few.y.tolist()
+        assert thinned(table, 10.0, seed=0) is table
+        assert thinned(table, 1e-9, seed=0).n_rows == 1_000
+
+    def test_the_search_gets_what_is_left(self, run, people, tmp_path, monkeypatch):
+        seen = {}
+
+        def spy(teacher, X, y, **options):
+            seen.update(options)
+            raise InputError("enough")
+
+        def slow(X, y, task, seed, seconds):
+            seen["seconds"] = seconds
+            now[0] += 300.0
+            return "a teacher"
+
+        now = [0.0]
+        monkeypatch.setattr("repsketch.cli.compress.compress_model", spy)
+        monkeypatch.setattr("repsketch.cli.teachers.train_teacher", slow)
+        monkeypatch.setattr("repsketch.cli.compress.time.monotonic", lambda: now[0])
+        for limit, left in ((1_000, 700), (310, 31)):
+            run("compress", "--train", people, "-t", "income", "-o", tmp_path / "out", "--time-limit", limit)
+            assert (seen["time_limit"], seen["seconds"]) == (left, 0.1 * limit)
+        run("compress", "--train", people, "-t", "income", "-o", tmp_path / "out")
+        assert (seen["time_limit"], seen["seconds"]) == (None, None)
+        assert os.listdir(tmp_path) == []
 
 
 BAD = {
