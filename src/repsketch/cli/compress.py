@@ -21,7 +21,7 @@ from ..teacher import as_teacher
 from ..tune.budget import parse_budget
 from .folder import output_folder
 from .summary import print_summary, summarize
-from .tables import check_lengths, read_test, split_table, thinned
+from .tables import check_text, read_test, split_table, thinned
 from .terminal import printable
 
 _LATER = (".pt2", ".skops", ".joblib", ".pkl")
@@ -84,9 +84,9 @@ def compress(
         table = read_table(data_file, target, drop=drop or (), encoding=encoding)
         if train and table.y is None:
             raise InputError(f"--train needs --target, the column of {table.name} to predict.")
-        check_lengths(table)
+        check_text(table)
         learnt, scored = split_table(table, seed) if test is None else (table, read_test(test, table, encoding))
-        started = time.monotonic()
+        started, n_rows = time.monotonic(), learnt.n_rows
         if time_limit is not None:
             learnt = thinned(learnt, time_limit, seed)
         if teacher_file is None:
@@ -106,6 +106,7 @@ def compress(
         content = to_bytes(sketch, {"target": table.target, "teacher": name})
         summary = {
             **summarize(sketch, as_teacher(teacher), learnt, scored, teacher_file),
+            "n_left_out": n_rows - learnt.n_rows,
             "sizes": {"budget": nbytes, "device": sketch.nbytes, "file": len(content)},
             "seconds": round(time.monotonic() - started, 1),
             "files": [str(sketch_file), str(summary_file)],

@@ -86,6 +86,8 @@ def print_summary(summary: dict[str, Any]) -> None:
 
 def _lines(summary: dict[str, Any]) -> Iterator[str]:
     cost, reduction, sizes = summary["cost"], summary["sketch"]["reduction"], summary["sizes"]
+    if summary["n_left_out"]:
+        yield f"{summary['n_left_out']:,} training rows were left out because of the time limit."
     if summary["comparison"]:
         yield "Validation rows are the part of the training rows that the sketch was selected by."
     if summary["verdict"]:

@@ -1,5 +1,6 @@
 """The rows of ``repsketch compress``: which ones train, which ones score, and whether a file can hold their text."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,20 +43,24 @@ def read_test(path: Path, table: Table, encoding: str | None) -> Table:
     return replace(test, name=f"rows of {test.name}")
 
 
-def check_lengths(table: Table) -> None:
-    """Refuse, before anything is trained, text that is too long for a .rsk file."""
-    allowed = f"allowed are {STRING_CAP} bytes"
-    columns = table.X.columns if is_frame(table.X) else []
-    for name in [*columns, table.target or ""]:
-        if len(name.encode()) > STRING_CAP:
-            raise InputError(f"{table.name} has a column named {name[:20]!r}... of {len(name)} letters; {allowed}.")
+def check_text(table: Table) -> None:
+    """Refuse, before anything is trained, text that a .rsk file cannot hold: too long, or with a NUL."""
+    names = [*(table.X.columns if is_frame(table.X) else ()), table.target or ""]
+    _check_texts(names, f"a column of {table.name} has a name", "Rename it.")
     for name in table.text_columns:
-        longest = table.X[name].cast(str).str.len_bytes().max() or 0
-        if longest > STRING_CAP:
-            raise InputError(
-                f"column {name!r} of {table.name} holds text of {longest} bytes; {allowed}. Leave it out with --drop."
-            )
+        if not table.X.schema[name].is_temporal():  # refused with its own message
+            labels = table.X[name].cast(str).drop_nulls().unique().to_list()
+            _check_texts(labels, f"column {name!r} of {table.name} holds text", "Leave it out with --drop.")
     if table.y is not None and table.y.dtype.kind == "U":
-        longest = max(len(label.encode()) for label in np.unique(table.y))
-        if longest > STRING_CAP:
-            raise InputError(f"the target {table.target!r} of {table.name} has a label of {longest} bytes; {allowed}.")
+        _check_texts(
+            np.unique(table.y).tolist(), f"the target {table.target!r} of {table.name} has a label", "Rename it."
+        )
+
+
+def _check_texts(texts: Iterable[str], where: str, advice: str) -> None:
+    for text in texts:
+        if "\0" in text:
+            raise InputError(f"{where} with a NUL, {text[:20]!r}; allowed is text without any. {advice}")
+        if len(text.encode()) > STRING_CAP:
+            what = f"{where} of {len(text.encode())} bytes, {text[:20]!r}..."
+            raise InputError(f"{what}; allowed are {STRING_CAP}. {advice}")

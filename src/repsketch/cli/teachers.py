@@ -1,6 +1,10 @@
 """Whom ``repsketch compress`` imitates: an .onnx file, or gradient-boosted trees that it trains from the table."""
 
 import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,53 +29,69 @@ FIRST_ROWS = 1_000  # that an .onnx file answers to show how many classes it has
 
 
 class ToNumbers(TransformerMixin, BaseEstimator):
-    """A raw table as sketches see it: a category is its place among the labels that ``fit`` found."""
+    """A raw table as sketches see it: a category is its place among the labels that ``fit`` found.
+
+    A column without a single value is 0 everywhere: trees refuse it.
+    """
 
     def fit(self, X: Any, y: Any = None) -> "ToNumbers":
         """Keep the names and labels of X."""
-        self.columns_ = as_columns(X)
+        self.fit_transform(X)
         return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Keep the names and labels of X, and give its numbers."""
+        found = as_columns(X)
+        self.columns_ = replace(found, numbers=found.numbers[:0])  # the rows are not needed again
+        self.empty_ = np.isnan(found.numbers).all(axis=0)
+        return self._filled(found.numbers)
 
     def transform(self, X: Any) -> np.ndarray:
         """Numbers (n, d), NaN where a value is missing."""
-        return as_columns(X, known=self.columns_).numbers
+        return self._filled(as_columns(X, known=self.columns_).numbers)
+
+    def _filled(self, numbers: np.ndarray) -> np.ndarray:
+        return np.where(self.empty_, np.float32(0), numbers)
 
 
-def _threads(X: np.ndarray) -> threadpool_limits:
-    """One thread inside, or all of them where the table is so large that they gain more than they wait.
+@contextmanager
+def _alone(X: np.ndarray) -> Iterator[None]:
+    """One thread inside, or all of them where the table is so large that they gain more than they wait; no warnings.
 
     On a busy machine threads that wait for each other at every tree took up to a hundred times as long as one.
     """
-    return threadpool_limits(1 if X.size < MANY_CELLS else None, "openmp")
+    with threadpool_limits(1 if X.size < MANY_CELLS else None, "openmp"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes")  # a person asked for these labels
+        yield
 
 
 class _RegressorTrees(HistGradientBoostingRegressor):
     """A class of its own, as ``compress`` trains copies of the teacher: they, too, take one thread."""
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> "_RegressorTrees":
-        with _threads(X):
+        with _alone(X):
             return super().fit(X, y)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        with _threads(X):
+        with _alone(X):
             return super().predict(X)
 
 
 class _ClassifierTrees(HistGradientBoostingClassifier):
     def fit(self, X: np.ndarray, y: np.ndarray) -> "_ClassifierTrees":
-        with _threads(X):
+        with _alone(X):
             return super().fit(X, y)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        with _threads(X):
+        with _alone(X):
             return super().predict(X)
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        with _threads(X):
+        with _alone(X):
             return super().predict_proba(X)
 
     def decision_function(self, X: np.ndarray) -> np.ndarray:
-        with _threads(X):
+        with _alone(X):
             return super().decision_function(X)
 
 
@@ -85,7 +105,8 @@ def train_teacher(X: Any, y: np.ndarray, task: str, seed: int, seconds: float | 
     >>> float(teacher.score(X, X[:, 0] > 0)) > 0.95
     True
     """
-    to_numbers = ToNumbers().fit(X)
+    to_numbers = ToNumbers()
+    numbers = to_numbers.fit_transform(X)
     known = to_numbers.columns_.categories
     is_spared, leaf = len(y) >= FEWEST_SPARED, max(1, min(20, len(y) // 20))  # small data get small leaves
     if task == "classification":
@@ -102,7 +123,10 @@ def train_teacher(X: Any, y: np.ndarray, task: str, seed: int, seconds: float | 
         trees: Any = _ClassifierTrees(**options)
     else:
         trees = _RegressorTrees(loss="absolute_error", **options)
-    _grow(trees, to_numbers.columns_.numbers, y, seconds)
+    try:
+        _grow(trees, numbers, y, seconds)
+    except ValueError as error:  # such as labels that are no whole numbers
+        raise TeacherError(f"no trees can be trained from this table: {' '.join(str(error).split())}") from error
     return make_pipeline(to_numbers, trees)
 
 

@@ -83,7 +83,9 @@ def _read_parquet(path: Path, hints: Hints) -> Contents:
         table.validate(full=True)  # damage ends as an error here; in polars it may end the process
     except arrow.ArrowException as error:
         raise ValueError(error) from error
-    return Contents(_polars().from_arrow(table))
+    polars = _polars()
+    frame = polars.from_arrow(table)
+    return Contents(frame.with_columns(polars.selectors.decimal().cast(polars.Float64)))  # arrays have no such type
 
 
 def _read_libsvm(path: Path, hints: Hints) -> Contents:

@@ -145,13 +145,23 @@ def test_the_comparison_is_printed(capsys):
         "scored_on": "test rows", "n_rows": {"learnt": 8, "scored": 2}, "cost": cost, "seconds": 1.5,
         "teacher": {"name": "m.onnx", "nbytes": 4_000, "score": 0.9}, "files": ["a.rsk"],
         "sketch": {"nbytes": 400, "score": 0.8, "validation_score": 0.75, "reduction": 10.0},
+        "n_left_out": 1_500,
         "sizes": {"device": 400, "file": 1_234, "budget": 512},
         "comparison": [{"name": "boosted trees", "nbytes": 399, "validation_score": 0.85}],
         "verdict": "boosted trees are better here by more than the noise",
     }  # fmt: skip
     print_summary(summary)
     said = capsys.readouterr().out
-    for word in ("399", summary["verdict"], "10.0 times smaller", "4,000", "--test", "400 of a budget of 512", "1,234"):
+    for word in (
+        "399",
+        "1,500 training rows were left out",
+        summary["verdict"],
+        "10.0 times smaller",
+        "4,000",
+        "--test",
+        "400 of a budget of 512",
+        "1,234",
+    ):
         assert word in said
     cells = {
         row[0]: row[1:] for row in ([c.strip() for c in line.split("│")[1:-1]] for line in said.splitlines()) if row

@@ -1,13 +1,19 @@
 """Messy tables, as people have them: each is read, or refused with one clear line and exit code 2."""
 
+import datetime
+import decimal
 import os
 import subprocess
 import sys
 
 import numpy as np
+import polars
 import pytest
+from sklearn.base import clone
 
 import repsketch as rs
+from repsketch.cli.teachers import train_teacher
+from repsketch.io.data import read_table
 
 GOOD = "a,b,y\n" + "1,x,low\n2,z,high\n" * 20
 BAD = {
@@ -31,10 +37,22 @@ BAD = {
     "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is no utf-8 text"),
     "one row": ("a,b,y\n1,x,low\n", "one class only"),
     "the target alone": ("y\nlow\nhigh\n", "has no columns to predict from"),
-    "a name too long": ("n" * 1_025 + GOOD[1:], "of 1025 letters; allowed are 1024 bytes"),
-    "a target's name too long": (GOOD.replace("y", "y" * 1_025), "of 1025 letters; allowed are 1024 bytes"),
-    "text too long": (GOOD.replace("x", "x" * 1_025), "holds text of 1025 bytes; allowed are 1024 bytes. Leave it out"),
-    "a label too long": (GOOD.replace("low", "é" * 513), "has a label of 1026 bytes; allowed are 1024 bytes"),
+    "a name too long": (
+        "n" * 1_025 + GOOD[1:],
+        "has a name of 1025 bytes, 'nnnnnnnnnnnnnnnnnnnn'...; allowed are 1024. Rename it.",
+    ),
+    "a target's name too long": (
+        GOOD.replace("y", "y" * 1_025),
+        "has a name of 1025 bytes, 'yyyyyyyyyyyyyyyyyyyy'...; allowed are 1024",
+    ),
+    "text too long": (
+        GOOD.replace("x", "x" * 1_025),
+        "column 'b' of t.csv holds text of 1025 bytes, 'xxxxxxxxxxxxxxxxxxxx'...; allowed are 1024. Leave it out",
+    ),
+    "a label too long": (
+        GOOD.replace("low", "é" * 513),
+        "the target 'y' of t.csv has a label of 1026 bytes, 'éééééééééééééééééééé'...; allowed are 1024",
+    ),
 }
 
 
@@ -49,6 +67,56 @@ def test_compress_refuses(run, tmp_path, monkeypatch, name):
     assert result.err.startswith("repsketch: ")
     assert message in result.err
     assert os.listdir(tmp_path) == ["t.csv"]
+
+
+PARQUET = {
+    "dates": ({"x": [datetime.date(2020, 1, 31)] * 40}, "column 'x' of X holds dates or times"),
+    "durations": ({"x": [datetime.timedelta(1)] * 40}, "column 'x' of X holds dates or times"),
+    "bytes": ({"x": [b"\xff"] * 40}, "column 'x' of t.parquet holds Binary"),
+    "a NUL in text": (
+        {"x": ["a", "b\0"] * 20},
+        "column 'x' of t.parquet holds text with a NUL, 'b\\x00'; allowed is text",
+    ),
+    "a NUL in a label": (
+        {"x": range(40), "y": ["a", "b\0c"] * 20},
+        "the target 'y' of t.parquet has a label with a NUL",
+    ),
+    "a NUL in a name": ({"x\0": range(40)}, "a column of t.parquet has a name with a NUL"),
+    "classes between numbers": (
+        {"x": range(40), "y": [0.5, 1.5] * 20},
+        "no trees can be trained from this table: Unknown",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PARQUET)
+def test_compress_refuses_parquet(run, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    columns, message = PARQUET[name]
+    polars.DataFrame({"y": [0, 1] * 20} | columns).write_parquet("t.parquet")
+    result = run("compress", "--train", "t.parquet", "-t", "y", "--task", "classification", "--time-limit", "1")
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1), result
+    assert message in result.err
+    assert os.listdir(tmp_path) == ["t.parquet"]
+
+
+FINE = {
+    "a column without values": {"x": range(40), "none": [None] * 40},
+    "decimal fractions": {
+        "x": [decimal.Decimal(i) for i in range(40)],
+        "y": [decimal.Decimal(i % 2) for i in range(40)],
+    },
+    "a class of one row each": {"x": range(40), "y": [f"label {i}" for i in range(40)]},
+}
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_a_teacher_learns_from(tmp_path, name):
+    polars.DataFrame({"y": [0, 1] * 20} | FINE[name]).write_parquet(tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet", "y")
+    teacher = train_teacher(table.X, table.y, "classification", seed=0)
+    assert teacher.predict(table.X).shape == (40,)
+    assert clone(teacher).fit(table.X, table.y).predict(table.X).tolist() == teacher.predict(table.X).tolist()
 
 
 def test_a_folder_and_a_pipe_are_no_tables(run, tmp_path):
