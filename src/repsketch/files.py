@@ -77,7 +77,7 @@ def _temporary_for(path: str | os.PathLike) -> Iterator[_Temporary]:
         place, handle = _create(destination, 0o666 if old is None else stat.S_IMODE(old.st_mode) & 0o666)
         try:
             with os.fdopen(handle, "wb") as file:
-                if old is not None and hasattr(os, "fchmod"):
+                if old is not None and hasattr(os, "fchown"):
                     with suppress(PermissionError):  # only the superuser gives files away
                         os.fchown(handle, old.st_uid, old.st_gid)
                     os.fchmod(handle, stat.S_IMODE(old.st_mode) & 0o777)

@@ -22,7 +22,7 @@ from ..teacher import Teacher, as_teacher
 MOST_CATEGORIES = 255  # of a column that scikit-learn splits into sets; the places of more labels are read as numbers
 FEWEST_SPARED = 500  # rows that are enough to spare some, so that growing stops in time
 FEWEST_OF_A_CLASS = 10  # rows among them
-MANY_CELLS = 1_000_000  # of a table
+MANY_CELLS = 5_000_000  # of a table
 SHORT = 2.0  # seconds that are not enough for small steps
 FIRST_TREES = 5  # grown before the time they took is looked at
 FIRST_ROWS = 1_000  # that an .onnx file answers to show how many classes it has
@@ -42,7 +42,7 @@ class ToNumbers(TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Keep the names and labels of X, and give its numbers."""
         found = as_columns(X)
-        self.columns_ = replace(found, numbers=found.numbers[:0])  # the rows are not needed again
+        self.columns_ = replace(found, numbers=np.empty((0, found.numbers.shape[1]), np.float32))  # without its rows
         self.empty_ = np.isnan(found.numbers).all(axis=0)
         return self._filled(found.numbers)
 
