@@ -1,39 +1,169 @@
-"""Writing files so that a kill, Ctrl-C or a full disk leaves the old file or the new one, never half."""
+"""Writing files so that a kill, Ctrl-C or a full disk leaves the old file or the new one, never half.
 
+A writer holds a lock (``flock``) on its temporary file. The kernel drops the lock when the writer dies, however it
+dies, so the next save to the same path knows which temporary files are left over, and removes them.
+"""
+
+import errno
 import os
+import re
 import secrets
-from contextlib import suppress
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
+
+from .errors import InputError
+
+try:
+    import fcntl
+except ImportError:  # Windows: nothing is locked, so nothing that is left over is removed
+    fcntl = None  # type: ignore[assignment]
+
+_KEPT_NAME = 24  # characters of a file's name in that of its temporary: at most 118 bytes in all, everywhere allowed
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+_LOOK = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # NFS locks what is open to write only
+
+
+@dataclass(frozen=True)
+class _Temporary:
+    """An open temporary file, locked, and the path that it is to replace."""
+
+    path: Path
+    file: BinaryIO
+    destination: Path
 
 
 def write_atomically(path: str | os.PathLike, content: bytes) -> None:
     """Replace the file at ``path`` by ``content`` in one step.
 
-    A temporary file in the same directory is written, flushed to the disk and renamed; on any
-    failure it is removed and the error raised.
+    A temporary file in the same directory is written, flushed to the disk and renamed; on any failure it is removed
+    and the error raised. Of a symbolic link the target is replaced. The new file has the permissions of the old one,
+    or those of the umask. Anything but a regular file is refused.
     """
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    # Not tempfile: its files can be read by their owner only, and a saved model should be as readable as any file.
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    with _temporary_for(path) as temporary:
+        temporary.file.write(content)
+        temporary.file.flush()
+        os.fsync(temporary.file.fileno())
+        if fcntl is None:
+            temporary.file.close()  # Windows renames no open file; elsewhere the lock must last until the name is gone
+        os.replace(temporary.path, temporary.destination)
+    _sync_directory(temporary.destination.parent)
+
+
+def check_writable(path: str | os.PathLike, nbytes: int) -> None:
+    """Refuse a path that ``write_atomically`` could not write ``nbytes`` to: all is tried but the rename.
+
+    >>> check_writable("no/such/folder/model.rsk", 10)
+    Traceback (most recent call last):
+    ...
+    FileNotFoundError: [Errno 2] No such file or directory: 'no/such/folder/model.rsk'
+    """
+    with _temporary_for(path) as temporary:
+        temporary.file.write(bytes(nbytes))
+        temporary.file.flush()
+        os.fsync(temporary.file.fileno())  # some file systems find out only now that the disk is full
+
+
+@contextmanager
+def _temporary_for(path: str | os.PathLike) -> Iterator[_Temporary]:
+    """A temporary file beside ``path``, gone at the end unless it was renamed; errors of the system name ``path``."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-    _sync_directory(path.parent)
+        destination = Path(os.path.realpath(path))
+        old = _status(destination)
+        _remove_leftovers(destination)
+        place, handle = _create(destination, 0o666 if old is None else stat.S_IMODE(old.st_mode) & 0o666)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                if old is not None and hasattr(os, "fchown"):
+                    with suppress(PermissionError):  # only the superuser gives files away
+                        os.fchown(handle, old.st_uid, old.st_gid)
+                    os.fchmod(handle, stat.S_IMODE(old.st_mode) & 0o777)
+                yield _Temporary(place, file, destination)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(place)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+
+
+def _status(destination: Path) -> os.stat_result | None:
+    """What stands at the path, or None; refused if it is no regular file."""
+    try:
+        found = os.stat(destination)  # a loop of links, which realpath leaves as it is, is an error here
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{str(destination)!r} is a pipe, a socket or a device; give the name of a file to write.")
+    return found
+
+
+def _create(destination: Path, mode: int) -> tuple[Path, int]:
+    """A new temporary file, locked: its path and its handle."""
+    while True:
+        path = destination.with_name(f"{_prefix(destination)}{secrets.token_hex(8)}.tmp")
+        # Not tempfile: its files can be read by their owner only, and a saved model should be as readable as any file.
+        handle = os.open(path, _CREATE, mode)
+        if fcntl is None:
+            return path, handle
+        try:
+            with suppress(OSError):  # a file system without locks: then nobody can lock it to remove it, either
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            if _is_open_as(handle, path):
+                return path, handle
+        except BaseException:
+            os.close(handle)
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+            raise
+        os.close(handle)  # another writer took it for a leftover before it was locked
+
+
+def _remove_leftovers(destination: Path) -> None:
+    """Remove the temporary files of writers that died; those of the living are locked."""
+    if fcntl is None:
+        return
+    pattern = re.compile(re.escape(_prefix(destination)) + r"[0-9a-f]{16}\.tmp")
+    with suppress(OSError):  # a directory that may not be listed may still be written to
+        for name in os.listdir(destination.parent):
+            if pattern.fullmatch(name):
+                with suppress(OSError):  # locked by its writer, or gone, or somebody else's
+                    _remove_unlocked(destination.with_name(name))
+
+
+def _remove_unlocked(path: Path) -> None:
+    handle = os.open(path, _LOOK)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if stat.S_ISREG(os.fstat(handle).st_mode) and _is_open_as(handle, path):
+            os.unlink(path)
+    finally:
+        os.close(handle)
+
+
+def _is_open_as(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.lstat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _prefix(destination: Path) -> str:
+    return f".{destination.name[:_KEPT_NAME]}."
 
 
 def _sync_directory(directory: Path) -> None:
     if os.name != "posix":
         return  # only POSIX lets a directory be opened and flushed
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with suppress(PermissionError):  # one that may be written to but not read
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

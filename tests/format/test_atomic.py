@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -28,37 +29,66 @@ def temporaries(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if path.name != "model.rsk"]
 
 
-def test_a_killed_save_leaves_the_old_file_or_the_new_one(tmp_path):
-    path, rng = tmp_path / "model.rsk", np.random.default_rng(0)
-    good = {to_bytes(sketch) for sketch in two_sketches()}
-    assert len(good) == 2
-    seen, n_left = set(), 0
+@contextmanager
+def saver_of(path):
+    """A process that forks savers: calling what is yielded starts one and returns its number."""
     with subprocess.Popen(
         [sys.executable, SAVER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
     ) as server:
         assert server.stdin is not None
         assert server.stdout is not None
+
+        def start():
+            server.stdin.write("go\n")
+            return int(server.stdout.readline())
+
+        def kill(child):
+            os.kill(child, signal.SIGKILL)
+            assert server.stdout.readline() == "dead\n"
+
         try:
-            for _ in range(N_KILLS):
-                server.stdin.write("go\n")
-                child = int(server.stdout.readline())
-                time.sleep(rng.uniform(0, LONGEST))
-                os.kill(child, signal.SIGKILL)
-                assert server.stdout.readline() == "dead\n"
-                data = path.read_bytes()
-                assert data in good
-                seen.add(data)
-                repsketch.load(path)
-                left = temporaries(tmp_path)
-                assert len(left) <= 1  # the killed writer could not clean up; nobody else leaves anything
-                for temporary in left:
-                    temporary.unlink()
-                    n_left += 1
+            yield start, kill
         finally:
             server.stdin.close()
     assert server.returncode == 0
+
+
+def test_a_killed_save_leaves_the_old_file_or_the_new_one(tmp_path):
+    path, rng = tmp_path / "model.rsk", np.random.default_rng(0)
+    sketches = two_sketches()
+    good = {to_bytes(sketch) for sketch in sketches}
+    assert len(good) == 2
+    seen, n_left = set(), 0
+    with saver_of(path) as (start, kill):
+        for _ in range(N_KILLS):
+            child = start()  # its first save has removed what the one before left
+            time.sleep(rng.uniform(0, LONGEST))
+            kill(child)
+            data = path.read_bytes()
+            assert data in good
+            seen.add(data)
+            repsketch.load(path)
+            assert len(temporaries(tmp_path)) <= 1  # the killed writer could not clean up
+            n_left += len(temporaries(tmp_path))
     assert seen == good
     assert n_left > 0  # some of the kills came in the middle of a save
+    sketches[0].save(path)
+    assert temporaries(tmp_path) == []
+
+
+def test_a_living_writer_keeps_its_file_while_others_are_killed(tmp_path):
+    path, rng = tmp_path / "model.rsk", np.random.default_rng(1)
+    with saver_of(path) as (start, kill), saver_of(path) as (start_another, kill_another):
+        lasting = start()
+        for _ in range(N_KILLS // 4):
+            child = start_another()
+            time.sleep(rng.uniform(0, LONGEST))
+            kill_another(child)
+            assert len(temporaries(tmp_path)) <= 2  # one of the living, one of the dead at most
+            repsketch.load(path)
+        kill(lasting)  # fails if it has ended already, as it would have, had its temporary file been removed
+    two_sketches()[0].save(path)
+    assert temporaries(tmp_path) == []
 
 
 @pytest.mark.parametrize("limit", [0, 1, 4_096, 100_000])

@@ -220,7 +220,7 @@ def test_constant_columns_and_a_class_with_one_member():
 
 
 BAD = {
-    "budget '4 kb '": (lambda X, y: rs.compress(None, X, y, budget="4 kb "), "budget='4 kb '; allowed"),
+    "budget '4 kg'": (lambda X, y: rs.compress(None, X, y, budget="4 kg"), "budget='4 kg'; allowed"),
     "budget '0'": (lambda X, y: rs.compress(None, X, y, budget="0"), "budget='0'; allowed"),
     "budget '-1'": (lambda X, y: rs.compress(None, X, y, budget="-1"), "budget='-1'; allowed"),
     "budget '4GB'": (lambda X, y: rs.compress(None, X, y, budget="4GB"), "budget='4GB'; allowed"),

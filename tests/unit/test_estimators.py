@@ -114,7 +114,7 @@ def test_sparse_and_dense_inputs_agree_bit_for_bit(problem):
     assert dense.predict(X).tobytes() == thin.predict(sparse.csr_matrix(X)).tobytes()
 
 
-@pytest.mark.parametrize("budget", [0, "0", "0KB", -1, "-1", "4 kb ", "4GB", "", None, 1.5, True, "1e3"])
+@pytest.mark.parametrize("budget", [0, "0", "0KB", -1, "-1", "4 kg", "4GB", "", None, 1.5, True, "1e3"])
 def test_a_budget_that_means_nothing_is_refused(problem, budget):
     X, values = problem
     with pytest.raises(InputError, match=r"budget=.*allowed is a number of bytes above 0"):

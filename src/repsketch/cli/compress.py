@@ -1,14 +1,12 @@
 """``repsketch compress``: a trained model and a table, or a table alone, become a sketch in a folder."""
 
 import json
-import os
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
+import typer.core
 
 from ..compress import compress as compress_model
 from ..errors import InputError, require
@@ -21,17 +19,35 @@ from ..settings import check_choice, check_number
 from ..targets import read_targets
 from ..teacher import as_teacher
 from ..tune.budget import parse_budget
-from .summary import HELD_OUT, LEARNT, print_summary, summarize
+from .folder import output_folder
+from .summary import print_summary, summarize
+from .tables import check_text, read_test, split_table, thinned
+from .terminal import printable
 
-HELD_FRACTION, MOST_HELD = 0.2, 10_000  # rows set aside to score on
 _LATER = (".pt2", ".skops", ".joblib", ".pkl")
+_ROOM_BESIDE = 1 << 16  # bytes of names, labels and scores beside the budget
+_TEACHER_SHARE = 0.1  # of the time limit: compress trains four copies of the teacher besides
+
+
+class CompressCommand(typer.core.TyperCommand):
+    """The verb, with a usage line that shows both ways to call it."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What stands after the name of the verb."""
+        return ["[OPTIONS]", "(MODEL DATA | --train DATA)"]
 
 
 def compress(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="an .onnx file; left out with --train")],
-    data: Annotated[Path | None, typer.Argument(metavar="DATA", help="a table; comes first with --train")] = None,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="[MODEL] DATA", help="an .onnx file and a table; with --train the table alone", show_default=False
+        ),
+    ],
     target: Annotated[str | None, typer.Option("--target", "-t", help="column to predict: its name or number")] = None,
-    budget: Annotated[str, typer.Option("--budget", "-b", help="bytes of the sketch at most: 700, 512B, 4KB")] = "4KB",
+    budget: Annotated[
+        str, typer.Option("--budget", "-b", help="bytes that a device may hold: 700, 512B, 1.5KB, 1MB")
+    ] = "4KB",
     output: Annotated[Path, typer.Option("--output", "-o", help="folder for model.rsk and summary.json")] = Path(
         "sketch"
     ),
@@ -39,8 +55,11 @@ def compress(
     task: Annotated[str | None, typer.Option(help="classification or regression, where it is not obvious")] = None,
     test: Annotated[Path | None, typer.Option(help="table to score on, instead of a fifth of DATA")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="column to leave out; may be given again")] = None,
+    encoding: Annotated[str | None, typer.Option(help="of CSV files that are not UTF-8, such as cp1252")] = None,
     seed: Annotated[int, typer.Option(help="of everything random; the same one gives the same bytes", min=0)] = 0,
-    time_limit: Annotated[float | None, typer.Option(help="seconds after which no further fit is begun")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="seconds for training and search, after the table has been read")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print the summary as JSON")] = False,
 ) -> None:
     """Make the best sketch of a model within a budget of bytes, and say how good it is.
@@ -51,89 +70,87 @@ def compress(
 
       repsketch compress model.onnx data.csv --target income --budget 1KB -o small
     """
-    teacher_file, data_file = _told_apart(model, data, train)
-    parse_budget(budget)
+    teacher_file, data_file = _told_apart(files, train)
+    nbytes = parse_budget(budget)
     if task is not None:
         check_choice("task", task, TASKS)
     if time_limit is not None:
         check_number("time_limit", time_limit, 0.0, open_ends=True)
-    _check_folder(output)
-    require("torch", "train")
-    require("sklearn", "train")
-    from .teachers import open_onnx
+    with output_folder(output, nbytes + _ROOM_BESIDE) as (sketch_file, summary_file):
+        require("torch", "train")
+        require("sklearn", "train")
+        from .teachers import open_onnx
 
-    started = time.monotonic()
-    table = read_table(data_file, target, drop=drop or ())
-    learnt, scored = split_table(table, seed) if test is None else (table, _read_test(test, table))
-    teacher = _train(learnt, task, seed, not as_json) if teacher_file is None else open_onnx(teacher_file, learnt, task)
-    sketch = compress_model(
-        teacher,
-        learnt.X,
-        learnt.y,
-        budget=budget,
-        random_state=seed,
-        time_limit=time_limit,
-        progress=not as_json,
-    )
-    summary = summarize(sketch, as_teacher(teacher), learnt, scored, teacher_file, time.monotonic() - started)
-    summary["files"] = [str(output / name) for name in ("model.rsk", "summary.json")]
-    text = json.dumps(summary, indent=1, ensure_ascii=False, default=float) + "\n"
-    content = to_bytes(sketch, {"target": table.target, "teacher": summary["teacher"]["name"]})
-    output.mkdir(parents=True, exist_ok=True)
-    write_atomically(output / "model.rsk", content)
-    write_atomically(output / "summary.json", text.encode())
+        table = read_table(data_file, target, drop=drop or (), encoding=encoding)
+        if train and table.y is None:
+            raise InputError(f"--train needs --target, the column of {table.name} to predict.")
+        check_text(table)
+        learnt, scored = split_table(table, seed) if test is None else (table, read_test(test, table, encoding))
+        started, n_rows = time.monotonic(), learnt.n_rows
+        if time_limit is not None:
+            learnt = thinned(learnt, time_limit, seed)
+        if teacher_file is None:
+            teacher = _train(learnt, task, seed, time_limit, not as_json)
+        else:
+            teacher = open_onnx(teacher_file, learnt, task)
+        sketch = compress_model(
+            teacher,
+            learnt.X,
+            learnt.y,
+            budget=nbytes,
+            random_state=seed,
+            time_limit=None if time_limit is None else _remaining(time_limit, started),
+            progress=not as_json,
+        )
+        name = "gradient-boosted trees, trained here" if teacher_file is None else printable(teacher_file.name)
+        content = to_bytes(sketch, {"target": table.target, "teacher": name})
+        summary = {
+            **summarize(sketch, as_teacher(teacher), learnt, scored, teacher_file),
+            "n_left_out": n_rows - learnt.n_rows,
+            "sizes": {"budget": nbytes, "device": sketch.nbytes, "file": len(content)},
+            "seconds": round(time.monotonic() - started, 1),
+            "files": [str(sketch_file), str(summary_file)],
+        }
+        summary["teacher"]["name"] = name
+        text = json.dumps(summary, indent=1, ensure_ascii=False, default=float) + "\n"
+        write_atomically(sketch_file, content)
+        write_atomically(summary_file, text.encode(errors="backslashreplace"))  # bytes of a path that are no text
     if as_json:
-        print(text, end="")
+        print(json.dumps(summary, indent=1, default=float))
     else:
         print_summary(summary)
 
 
-def _told_apart(model: Path, data: Path | None, train: bool) -> tuple[Path | None, Path]:
+def _told_apart(files: list[Path], train: bool) -> tuple[Path | None, Path]:
     """The model, or None to train one, and the table."""
-    if train and data is not None:
-        raise InputError(f"--train with two files, {str(model)!r} and {str(data)!r}; allowed is --train DATA alone.")
+    given = " and ".join(repr(str(path)) for path in files)
+    if train and len(files) != 1:
+        raise InputError(f"--train with several files, {given}; allowed is --train DATA alone.")
     if train:
-        return None, model
-    ending = model.suffix.lower()
+        return None, files[0]
+    ending = files[0].suffix.lower()
     if ending in _LATER:
-        raise InputError(f"{str(model)!r}: not yet: {ending} models; export the model to .onnx, or use --train DATA.")
-    if ending != ".onnx" or data is None:
-        given = " and ".join(repr(str(path)) for path in (model, data) if path is not None)
+        raise InputError(
+            f"{str(files[0])!r}: not yet: {ending} models; export the model to .onnx, or use --train DATA."
+        )
+    if ending != ".onnx" or len(files) != 2:
         raise InputError(
             f"compress was given {given}; allowed is MODEL DATA, an .onnx file and a table, or --train DATA."
         )
-    return model, data
+    return files[0], files[1]
 
 
-def _check_folder(folder: Path) -> None:
-    """Refuse before an hour has passed what could not be written after it."""
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        why = "nothing can be written there" if there.is_dir() else f"{str(there)!r} is a file"
-        raise InputError(f"the output folder is {str(folder)!r}, but {why}; give another one with -o.")
+def _remaining(time_limit: float, started: float) -> float:
+    """Seconds of the limit that are left, and never none: without any search there is no sketch."""
+    return max(time_limit - (time.monotonic() - started), 0.1 * time_limit)
 
 
-def split_table(table: Table, seed: int) -> tuple[Table, Table]:
-    """Rows to learn from and rows to score on; the same ones where there are too few to spare any."""
-    order = np.random.default_rng([seed, 11]).permutation(table.n_rows)
-    n_held = min(int(HELD_FRACTION * table.n_rows), MOST_HELD)
-    if n_held == 0:
-        return table, replace(table, name=LEARNT)
-    held = replace(table.take(np.sort(order[:n_held])), name=HELD_OUT)
-    return table.take(np.sort(order[n_held:])), held
-
-
-def _read_test(path: Path, table: Table) -> Table:
-    test = read_table(path, table.target, text=table.text_columns, n_features=table.X.shape[1])
-    return replace(test.ordered_as(table), name=f"rows of {test.name}")
-
-
-def _train(table: Table, task: str | None, seed: int, progress: bool) -> Any:
+def _train(table: Table, task: str | None, seed: int, time_limit: float | None, progress: bool) -> Any:
     """A scikit-learn model, fitted to the table."""
     from .teachers import train_teacher
 
-    if table.y is None:
-        raise InputError(f"--train needs --target, the column of {table.name} to predict.")
     found = read_targets(None, table.X, table.y, task, table.n_rows).task
+    assert table.y is not None
+    seconds = None if time_limit is None else _TEACHER_SHARE * time_limit
     with progress_bar("training a teacher", None, enabled=progress):
-        return train_teacher(table.X, table.y, found, seed)
+        return train_teacher(table.X, table.y, found, seed, seconds)

@@ -8,6 +8,7 @@ import typer
 
 from ..io import describe
 from ..io.data_target import listed
+from .terminal import printable, screen
 
 
 def inspect(
@@ -17,15 +18,14 @@ def inspect(
     """Say what a .rsk file is: what it takes, what it answers, how it is made, what it needs."""
     facts = describe(file)
     if as_json:
-        print(json.dumps(facts, indent=1, ensure_ascii=False))
+        print(json.dumps(facts, indent=1))  # in ASCII: a terminal shows it, and scripts read the same
         return
-    from rich.console import Console
     from rich.table import Table
 
-    grid = Table(title=str(file), show_header=False, title_justify="left")
+    grid = Table(title=printable(file), show_header=False, title_justify="left")
     for name, text in lines_of(facts):
-        grid.add_row(name, text)
-    Console(highlight=False, markup=False).print(grid)
+        grid.add_row(printable(name), printable(text))
+    screen().print(grid)
 
 
 def lines_of(facts: dict[str, Any]) -> list[tuple[str, str]]:

@@ -11,12 +11,15 @@ import numpy as np
 import typer
 
 from ..errors import InputError, require
-from ..files import write_atomically
+from ..files import check_writable, write_atomically
 from ..io import load
 from ..io.data import read_table
 from .scores import METRICS, said, score
+from .terminal import printable
 
 ENDINGS = (".csv", ".parquet", ".npz")
+ENDS = ("low", "high")  # of an interval
+CONFIDENCE = 0.95
 
 
 def predict(
@@ -27,22 +30,40 @@ def predict(
         typer.Option("--output", "-o", help="file to write: .csv, .parquet, .npz; without it CSV is printed"),
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="give the probability of every class, too")] = False,
+    interval: Annotated[bool, typer.Option("--interval", help="give the ends of an interval of each value")] = False,
+    confidence: Annotated[
+        float | None, typer.Option(help="how often an interval holds the true value; 0.95 if not given")
+    ] = None,
     target: Annotated[str | None, typer.Option("--target", "-t", help="column of true answers to score by")] = None,
+    encoding: Annotated[str | None, typer.Option(help="of a CSV file that is not UTF-8, such as cp1252")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
     """Predict every row of a table. Columns are found by name where the file knows names; others are ignored."""
+    if confidence is not None and not interval:
+        raise InputError(f"--confidence {confidence:g} without --interval; give both.")
     if output is not None and output.suffix.lower() not in ENDINGS:
         raise InputError(f"the output is {str(output)!r}; allowed are files that end in {', '.join(ENDINGS)}.")
+    if output is not None:
+        check_writable(output, 0)
     sketch = load(file)
+    if interval and sketch.task == "classification":
+        raise InputError(f"--interval, but {file.name} is a classifier; --proba gives the probability of each class.")
     known = sketch.columns
     text = [known.names[place] for place in known.categories] if known.names else []
-    table = read_table(data, target, text=text, n_features=sketch.n_features)
+    table = read_table(data, target, text=text, n_features=sketch.n_features, encoding=encoding)
     if not known.names and table.X.shape[1] != sketch.n_features:
         given = (
             f"{table.name} has {table.X.shape[1]} columns, but {file.name} takes {sketch.n_features} and knows no names"
         )
         raise InputError(f"{given}; give these columns alone, the true answers split off with --target.")
-    said_so = Answers(sketch.predict(table.X), sketch.predict_proba(table.X) if proba else None, sketch.classes)
+    said_so = Answers(
+        sketch.predict(table.X),
+        sketch.predict_proba(table.X) if proba else None,
+        sketch.classes,
+        sketch.predict_interval(table.X, confidence=CONFIDENCE if confidence is None else confidence)
+        if interval
+        else None,
+    )
     facts: dict[str, Any] = {"n_rows": table.n_rows}
     if target is not None:
         assert table.y is not None
@@ -51,26 +72,44 @@ def predict(
         write_atomically(output, said_so.to_bytes(output.suffix.lower()))
     if as_json:
         answers = said_so.to_dict() if output is None else {"output": str(output)}
-        print(json.dumps({**facts, **answers}, ensure_ascii=False))
+        print(json.dumps({**facts, **answers}))
         return
     if output is None:
-        sys.stdout.write(said_so.to_bytes(".csv").decode())
+        _print_csv(said_so.to_bytes(".csv"))
     if target is not None:
         line = f"{facts['metric']} {said(facts['score'], sketch.task)} on {table.n_rows:,} rows"
         print(line, file=sys.stderr)
 
 
+def _print_csv(content: bytes) -> None:
+    """Bytes as they are into a pipe or a file; on a terminal, labels must not act: they are escaped there."""
+    if sys.stdout.isatty():
+        for line in content.decode().removesuffix("\n").split("\n"):
+            print(printable(line))
+    elif hasattr(
+        sys.stdout, "buffer"
+    ):  # UTF-8 in every locale; unbuffered, sys.stdout may write a part and say nothing
+        sys.stdout.flush()
+        with open(sys.stdout.fileno(), "wb", closefd=False) as file:
+            file.write(content)
+    else:
+        sys.stdout.write(content.decode())
+
+
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Predictions (n,), or (n, C) of several values, and probabilities (n, C) of ``classes``."""
+    """Predictions (n,), or (n, C) of several values, probabilities (n, C) of ``classes``, and ends of intervals."""
 
     predictions: np.ndarray
     probabilities: np.ndarray | None = None
     classes: np.ndarray | None = None
+    intervals: tuple[np.ndarray, np.ndarray] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Arrays as lists, for JSON."""
         found = {"predictions": self.predictions.tolist()}
+        if self.intervals is not None:
+            found |= {name: end.tolist() for name, end in zip(ENDS, self.intervals, strict=True)}
         if self.probabilities is not None:
             found |= {"classes": self._labels.tolist(), "probabilities": self.probabilities.tolist()}
         return found
@@ -86,6 +125,8 @@ class Answers:
             arrays: dict[str, Any] = {"predictions": self.predictions}
             if self.probabilities is not None:
                 arrays |= {"probabilities": self.probabilities, "classes": self._labels}
+            if self.intervals is not None:
+                arrays |= dict(zip(ENDS, self.intervals, strict=True))
             np.savez_compressed(buffer, **arrays)
             return buffer.getvalue()
         frame = require("polars", "cli").DataFrame(self._columns())
@@ -101,11 +142,17 @@ class Answers:
         return np.arange(self.probabilities.shape[1]) if self.classes is None else self.classes
 
     def _columns(self) -> dict[str, np.ndarray]:
-        if self.predictions.ndim == 1:
-            columns = {"prediction": self.predictions}
-        else:
-            columns = {f"prediction_{place}": column for place, column in enumerate(self.predictions.T)}
+        columns = _named("prediction", self.predictions)
+        for name, end in zip(ENDS, self.intervals or (), strict=False):
+            columns |= _named(name, end)
         if self.probabilities is not None:
             pairs = zip(self._labels.tolist(), self.probabilities.T, strict=True)
             columns |= {f"probability_{label}": column.astype(np.float32) for label, column in pairs}
         return columns
+
+
+def _named(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
+    """Columns of a table: one called ``name``, or one for each of C outputs."""
+    if values.ndim == 1:
+        return {name: values}
+    return {f"{name}_{place}": column for place, column in enumerate(values.T)}

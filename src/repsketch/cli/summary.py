@@ -9,23 +9,25 @@ from ..io.data import Table
 from ..sketch import Sketch
 from ..teacher import Teacher
 from .scores import METRICS, answers, said, score
+from .terminal import printable, screen
 
-LEARNT, HELD_OUT = "rows learnt from", "rows held out"  # what rows to score on are called
+LEARNT, HELD_OUT = "training rows", "test rows"  # what rows to score on are called
+SKETCH = "sketch"  # what the comparison calls it, too
 
 
-def summarize(
-    sketch: Sketch, teacher: Teacher, learnt: Table, scored: Table, model: Path | None, seconds: float
-) -> dict[str, Any]:
-    """Sizes, scores and costs as a dictionary that JSON can hold.
+def summarize(sketch: Sketch, teacher: Teacher, learnt: Table, scored: Table, model: Path | None) -> dict[str, Any]:
+    """Scores and costs as a dictionary that JSON can hold.
 
-    Scores are against the target where there is one, else against the teacher's answers.
+    Scores are against the target where there is one, else against the teacher's answers. ``validation_score`` is of
+    the rows that the search chose the sketch by, and the only one there is of other models of the same bytes.
     """
     task = sketch.task
     answered = answers(teacher.label(scored.X))
     truth = answered if scored.y is None else scored.y
     cost = sketch.cost()
     teacher_nbytes = None if model is None else model.stat().st_size
-    company = getattr(sketch, "summary", None)
+    found = getattr(sketch, "summary", None)
+    compared = [] if found is None else list(found.rows)
     return {
         "task": task,
         "classes": None if sketch.classes is None else sketch.classes.tolist(),
@@ -35,59 +37,65 @@ def summarize(
         "scored_on": scored.name,
         "n_rows": {"learnt": learnt.n_rows, "scored": scored.n_rows},
         "teacher": {
-            "name": "gradient-boosted trees, trained here" if model is None else model.name,
             "nbytes": teacher_nbytes,
             "score": None if scored.y is None else score(answered, scored.y, task),
         },
         "sketch": {
             "nbytes": sketch.nbytes,
             "score": score(sketch.predict(scored.X), truth, task),
+            "validation_score": next((row["score"] for row in compared if row["name"] == SKETCH), None),
             "reduction": None if teacher_nbytes is None else teacher_nbytes / sketch.nbytes,
         },
+        "comparison": [
+            {"name": row["name"], "nbytes": row["nbytes"], "validation_score": row["score"]}
+            for row in compared
+            if row["name"] != SKETCH
+        ],
+        "verdict": None if found is None else found.verdict,
         "cost": {**asdict(cost), "operations": cost.operations, "energy_picojoule": cost.energy_picojoule()},
-        "company": [] if company is None else list(company.rows),
-        "verdict": None if company is None else company.verdict,
-        "seconds": round(seconds, 1),
     }
 
 
 def print_summary(summary: dict[str, Any]) -> None:
     """The summary as a table and a few lines."""
-    from rich.console import Console
     from rich.table import Table as Grid
 
-    task, teacher, sketch = (summary[key] for key in ("task", "teacher", "sketch"))
-    rows = summary["n_rows"]
-    console = Console(highlight=False, markup=False)
-    console.print(
-        f"{task} of {summary['target'] or 'what the teacher answers'}: {rows['learnt']:,} rows learnt from, "
-        f"scored on {rows['scored']:,} {summary['scored_on']}",
-        soft_wrap=True,
+    console, rows, metric = screen(), summary["n_rows"], summary["metric"]
+    line = (
+        f"{summary['task']} of {summary['target'] or 'what the teacher answers'}: {rows['learnt']:,} training rows, "
+        f"scored on {rows['scored']:,} {summary['scored_on']}"
     )
+    console.print(printable(line), soft_wrap=True)
     against = " (agreement with the teacher)" if summary["scored_against"] == "teacher" else ""
-    grid = Grid("", f"{summary['metric']}{against}", "bytes")
+    models = [("teacher: " + summary["teacher"]["name"], summary["teacher"]), (SKETCH, summary["sketch"])]
+    models += [(other["name"], other) for other in summary["comparison"]]
+    scores = {"score": f"{metric}{against}, {summary['scored_on']}", "validation_score": f"{metric}, validation rows"}
+    if not summary["comparison"]:
+        del scores["validation_score"]
+    grid = Grid("", *map(printable, scores.values()), "bytes")
     for column in grid.columns[1:]:
         column.justify = "right"
-    grid.add_row(f"teacher: {teacher['name']}", *_cells(teacher, task))
-    grid.add_row("sketch", *_cells(sketch, task), end_section=bool(summary["company"]))
-    for other in summary["company"]:
-        grid.add_row(other["name"], *_cells(other, task))
+    for name, model in models:
+        numbers = (model.get(key) for key in scores)
+        cells = ["" if number is None else said(number, summary["task"]) for number in numbers]
+        grid.add_row(printable(name), *cells, "" if model["nbytes"] is None else f"{model['nbytes']:,}")
     console.print(grid)
     for line in _lines(summary):
-        console.print(line, soft_wrap=True)
-
-
-def _cells(model: dict[str, Any], task: str) -> tuple[str, str]:
-    score_cell = "" if model["score"] is None else said(model["score"], task)
-    return score_cell, "" if model["nbytes"] is None else f"{model['nbytes']:,}"
+        console.print(printable(line), soft_wrap=True)
 
 
 def _lines(summary: dict[str, Any]) -> Iterator[str]:
-    cost, reduction = summary["cost"], summary["sketch"]["reduction"]
-    if summary["company"]:
-        yield f"Below the line: models of the same bytes, their {summary['metric']} on rows that chose the sketch."
+    cost, reduction, sizes = summary["cost"], summary["sketch"]["reduction"], summary["sizes"]
+    if summary["n_left_out"]:
+        yield f"{summary['n_left_out']:,} training rows were left out because of the time limit."
+    if summary["comparison"]:
+        yield "Validation rows are the part of the training rows that the sketch was selected by."
     if summary["verdict"]:
         yield summary["verdict"]
+    yield (
+        f"bytes on a device: {sizes['device']:,} of a budget of {sizes['budget']:,}; "
+        f"bytes of the file, with names and checks: {sizes['file']:,}"
+    )
     if reduction is not None:
         yield f"{reduction:,.1f} times smaller than the teacher's file"
         if summary["scored_on"] == HELD_OUT:

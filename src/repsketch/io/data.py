@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import InputError, require
 from ..frames import is_frame
-from .data_files import read_contents
+from .data_files import Hints, read_contents
 from .data_target import is_truth, listed, split_target
 
 
@@ -68,6 +68,7 @@ def read_table(
     drop: Collection[str] = (),
     text: Collection[str] = (),
     n_features: int | None = None,
+    encoding: str | None = None,
 ) -> Table:
     """The table in a file, its target split off.
 
@@ -79,6 +80,7 @@ def read_table(
     drop : names of columns that are left out
     text : names of columns that hold categories even if they look like numbers
     n_features : width of a LIBSVM file, which does not say it
+    encoding : of a CSV file that is neither UTF-8 nor begins with a byte order mark, such as "cp1252"
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -89,7 +91,7 @@ def read_table(
     ([(12.5, 'oak'), (None, 'ash')], [1, 0], ['kind'])
     """
     path = Path(path)
-    contents = read_contents(path, text, n_features)
+    contents = read_contents(path, Hints(text, n_features, encoding))
     if is_frame(contents.X):
         _check_columns(contents.X, path.name)
     table = Table(path.name, *split_target(contents, target, path.name))

@@ -1,4 +1,4 @@
-"""The files that tables come in, read by libraries: CSV by polars, Parquet by pyarrow, LIBSVM by scikit-learn.
+"""The files that tables come in: CSV (``data_csv``), Parquet read by pyarrow, LIBSVM by scikit-learn, npz.
 
 Takes a path, hands on ``Contents``: the table as the library gives it, and the arrays that lie beside it.
 """
@@ -13,8 +13,8 @@ from zlib import error as ZlibError
 import numpy as np
 
 from ..errors import InputError, RepSketchError, require
+from .data_csv import read_csv
 
-MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null")  # cells of a CSV file that hold no value
 LABEL = "label"  # what the target of a LIBSVM file is called; the format has no names
 _LARGEST_MESSAGE = 160  # characters of a library's own words
 _DAMAGE = (OSError, ValueError, EOFError, BadZipFile, ZlibError, RuntimeError)  # what libraries raise; zipfile the last
@@ -29,22 +29,36 @@ class Contents:
     X : polars frame, ndarray (n, d) or CSR matrix (n, d)
     beside : arrays (n,) that may be the target
     target : the one of them that is the target unless another is asked for
+    separator : of a CSV file
     """
 
     X: Any
     beside: dict[str, np.ndarray] = field(default_factory=dict)
     target: str | None = None
+    separator: str | None = None
 
 
-def read_contents(path: Path, text: Collection[str], n_features: int | None) -> Contents:
-    """The contents of a file by the ending of its name; columns named in ``text`` are not read as numbers."""
-    if not path.is_file():
+@dataclass(frozen=True)
+class Hints:
+    """What a file does not say itself: columns that hold text, the width of LIBSVM text, the encoding of CSV text."""
+
+    text: Collection[str] = ()
+    n_features: int | None = None
+    encoding: str | None = None
+
+
+def read_contents(path: Path, hints: Hints) -> Contents:
+    """The contents of a file by the ending of its name."""
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "no regular file"
+        raise InputError(f"{str(path)!r} is {kind}; give the path of a table in a file.")
+    if not path.exists():
         raise InputError(f"there is no file {str(path)!r}; give the path of a table that exists.")
     ending = next((ending for ending in _READERS if path.name.lower().endswith(ending)), None)
     if ending is None:
         raise InputError(f"{str(path)!r} is no table by its ending; allowed are {', '.join(_READERS)}.")
     try:
-        return _READERS[ending](path, text, n_features)
+        return _READERS[ending](path, hints)
     except RepSketchError:
         raise
     except (_polars().exceptions.PolarsError, *_DAMAGE) as error:
@@ -56,50 +70,31 @@ def _polars() -> Any:
     return require("polars", "cli")
 
 
-def _read_csv(path: Path, text: Collection[str], n_features: int | None) -> Contents:
-    polars = _polars()
-    frame = polars.read_csv(
-        path,
-        separator="\t" if ".tsv" in path.suffixes else ",",
-        null_values=list(MISSING),
-        infer_schema_length=None,  # all rows: a column may be whole numbers for long, and then not
-        schema_overrides=dict.fromkeys(text, polars.String),
-    )
-    frame.columns = [name.strip() for name in frame.columns]
-    return Contents(frame.with_columns(_tidied(frame[name], name in text) for name in frame.columns))
+def _read_csv(path: Path, hints: Hints) -> Contents:
+    usual = "\t" if ".tsv" in map(str.lower, path.suffixes) else ","
+    frame, separator = read_csv(path.read_bytes(), path.name, hints.text, hints.encoding, usual)
+    return Contents(frame, separator=separator)
 
 
-def _tidied(column: Any, is_text: bool) -> Any:
-    """A column without the spaces around its cells, which some files have after every comma."""
-    polars = _polars()
-    if column.dtype != polars.String:
-        return column
-    stripped = column.str.strip_chars()
-    stripped = stripped.set(stripped.is_in(MISSING), None)
-    for kind in () if is_text else (polars.Int64, polars.Float64):
-        numbers = stripped.cast(kind, strict=False)
-        if numbers.null_count() == stripped.null_count():
-            return numbers
-    return stripped
-
-
-def _read_parquet(path: Path, text: Collection[str], n_features: int | None) -> Contents:
+def _read_parquet(path: Path, hints: Hints) -> Contents:
     arrow = require("pyarrow", "cli")
     try:
         table = require("pyarrow.parquet", "cli").read_table(path).replace_schema_metadata(None)
         table.validate(full=True)  # damage ends as an error here; in polars it may end the process
     except arrow.ArrowException as error:
         raise ValueError(error) from error
-    return Contents(_polars().from_arrow(table))
+    polars = _polars()
+    frame = polars.from_arrow(table)
+    return Contents(frame.with_columns(polars.selectors.decimal().cast(polars.Float64)))  # arrays have no such type
 
 
-def _read_libsvm(path: Path, text: Collection[str], n_features: int | None) -> Contents:
+def _read_libsvm(path: Path, hints: Hints) -> Contents:
     datasets = require("sklearn.datasets", "train")
-    X, y = datasets.load_svmlight_file(str(path), n_features=n_features, dtype=np.float32)
+    X, y = datasets.load_svmlight_file(str(path), n_features=hints.n_features, dtype=np.float32)
     return Contents(X, {LABEL: y.astype(np.int64) if (y == np.floor(y)).all() else y}, LABEL)
 
 
-def _read_npz(path: Path, text: Collection[str], n_features: int | None) -> Contents:
+def _read_npz(path: Path, hints: Hints) -> Contents:
     if not is_zipfile(path):  # np.load would take it for a pickle, and say how to trust it
         raise ValueError("it is no archive of arrays, as numpy.savez writes")
     with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
@@ -113,7 +108,7 @@ def _read_npz(path: Path, text: Collection[str], n_features: int | None) -> Cont
     return Contents(X, beside, "y" if "y" in beside else None)
 
 
-_READERS: dict[str, Callable[[Path, Collection[str], int | None], Contents]] = {
+_READERS: dict[str, Callable[[Path, Hints], Contents]] = {
     ".csv": _read_csv,
     ".csv.gz": _read_csv,
     ".tsv": _read_csv,

@@ -1,5 +1,6 @@
 """``repsketch compress``: what it writes and says, whose rows it scores on, and one line for every bad input."""
 
+import itertools
 import json
 import os
 
@@ -9,9 +10,10 @@ import pytest
 from sklearn.base import clone
 
 import repsketch as rs
-from repsketch.cli.compress import MOST_HELD, split_table
 from repsketch.cli.summary import print_summary
+from repsketch.cli.tables import MOST_HELD, split_table, thinned
 from repsketch.cli.teachers import train_teacher
+from repsketch.errors import InputError
 from repsketch.io.data import Table, read_table
 
 QUICK = ("--time-limit", "1", "--budget", "300B")
@@ -34,7 +36,9 @@ def test_a_table_alone(people, compressed):
         "trees",
         f"{summary['sketch']['score']:.4f}",
         f"{sketch.nbytes}",
-        "held out",
+        "100 test rows",
+        f"bytes on a device: {sketch.nbytes} of a budget of 512",
+        f"checks: {(folder / 'model.rsk').stat().st_size:,}",
     ):
         assert word in result.out
 
@@ -131,23 +135,50 @@ def test_a_few_rows_are_scored_where_they_were_learnt(run, tmp_path):
     path.write_text("x,y\n1,a\n2,b\n3,a\n4,b\n")
     result = run("compress", "--train", path, "-t", "y", "-o", tmp_path / "out", *QUICK)
     assert result.code == 0, result.err
-    assert "scored on 4 rows learnt from" in result.out
+    assert "scored on 4 training rows" in result.out
 
 
-def test_company_is_printed(capsys):
+def test_the_comparison_is_printed(capsys):
     cost = {"operations": 9.0, "adds": 4.0, "multiplies": 2, "lookups": 2, "others": 1.0}
     summary = {
         "task": "classification", "target": "y", "metric": "accuracy", "scored_against": "target",
-        "scored_on": "rows held out", "n_rows": {"learnt": 8, "scored": 2}, "cost": cost, "seconds": 1.5,
+        "scored_on": "test rows", "n_rows": {"learnt": 8, "scored": 2}, "cost": cost, "seconds": 1.5,
         "teacher": {"name": "m.onnx", "nbytes": 4_000, "score": 0.9}, "files": ["a.rsk"],
-        "sketch": {"nbytes": 400, "score": 0.8, "reduction": 10.0},
-        "company": [{"name": "boosted trees", "nbytes": 399, "score": 0.85, "loss": 0.3}],
+        "sketch": {"nbytes": 400, "score": 0.8, "validation_score": 0.75, "reduction": 10.0},
+        "n_left_out": 1_500,
+        "sizes": {"device": 400, "file": 1_234, "budget": 512},
+        "comparison": [{"name": "boosted trees", "nbytes": 399, "validation_score": 0.85}],
         "verdict": "boosted trees are better here by more than the noise",
     }  # fmt: skip
     print_summary(summary)
     said = capsys.readouterr().out
-    for word in ("boosted trees", "399", "0.8500", summary["verdict"], "10.0 times smaller", "4,000", "--test"):
+    for word in (
+        "399",
+        "1,500 training rows were left out",
+        summary["verdict"],
+        "10.0 times smaller",
+        "4,000",
+        "--test",
+        "400 of a budget of 512",
+        "1,234",
+    ):
         assert word in said
+    cells = {
+        row[0]: row[1:] for row in ([c.strip() for c in line.split("│")[1:-1]] for line in said.splitlines()) if row
+    }
+    assert cells["sketch"] == ["0.8000", "0.7500", "400"]  # one row, its two scores told apart by their columns
+    assert cells["boosted trees"] == ["", "0.8500", "399"]
+    assert cells["teacher: m.onnx"] == ["0.9000", "", "4,000"]
+
+
+def test_the_summary_tells_what_was_compared_on_which_rows(compressed):
+    summary = json.loads((compressed[0] / "summary.json").read_text())
+    assert summary["sizes"] == {
+        "budget": 512,
+        "device": summary["sketch"]["nbytes"],
+        "file": (compressed[0] / "model.rsk").stat().st_size,
+    }
+    assert "sketch" not in [row["name"] for row in summary["comparison"]]
 
 
 class TestTrain:
@@ -175,10 +206,62 @@ class TestTrain:
         assert (train_teacher(X, y, "classification", seed=0).predict(X) == y).mean() > 0.99
 
 
+class TestTimeLimit:
+    def test_fewer_trees_where_time_is_short(self, monkeypatch):
+        rng = np.random.default_rng(7)
+        X, now = rng.normal(size=(300, 2)), itertools.count()
+        y = X[:, 0] + rng.normal(size=300)
+        monkeypatch.setattr("repsketch.cli.teachers.time.monotonic", lambda: float(next(now)))  # a second each time
+        n_trees = [train_teacher(X, y, "regression", 0, seconds)[-1].n_iter_ for seconds in (0.5, 2.5, 6.5, 1e9, None)]
+        assert n_trees == [5, 10, 40, 100, 100]
+
+    def test_trees_that_stopped_early_are_not_grown_again(self):
+        X = np.random.default_rng(8).normal(size=(600, 2))
+        teacher = train_teacher(X, X[:, 0] > 0, "classification", 0, 1e9)
+        trees = teacher[-1]
+        assert trees.n_iter_ == trees.max_iter < 400
+        again = clone(teacher).fit(X, X[:, 0] > 0)  # as compress trains copies of it
+        assert again[-1].n_iter_ <= trees.n_iter_
+        assert (again.predict(X) == teacher.predict(X)).mean() > 0.95
+
+    def test_fewer_rows_of_a_large_table(self):
+        table = Table("t", np.zeros((50_000, 20)), np.arange(50_000))
+        few = thinned(table, 0.5, seed=0)
+        assert few.n_rows == 5_000
+        assert (np.diff(few.y) > 0).all()
+        assert few.y.max() > 40_000
+        assert thinned(table, 0.5, seed=1).y.tolist() != few.y.tolist()
+        assert thinned(table, 10.0, seed=0) is table
+        assert thinned(table, 1e-9, seed=0).n_rows == 1_000
+
+    def test_the_search_gets_what_is_left(self, run, people, tmp_path, monkeypatch):
+        seen = {}
+
+        def spy(teacher, X, y, **options):
+            seen.update(options)
+            raise InputError("enough")
+
+        def slow(X, y, task, seed, seconds):
+            seen["seconds"] = seconds
+            now[0] += 300.0
+            return "a teacher"
+
+        now = [0.0]
+        monkeypatch.setattr("repsketch.cli.compress.compress_model", spy)
+        monkeypatch.setattr("repsketch.cli.teachers.train_teacher", slow)
+        monkeypatch.setattr("repsketch.cli.compress.time.monotonic", lambda: now[0])
+        for limit, left in ((1_000, 700), (310, 31)):
+            run("compress", "--train", people, "-t", "income", "-o", tmp_path / "out", "--time-limit", limit)
+            assert (seen["time_limit"], seen["seconds"]) == (left, 0.1 * limit)
+        run("compress", "--train", people, "-t", "income", "-o", tmp_path / "out")
+        assert (seen["time_limit"], seen["seconds"]) == (None, None)
+        assert os.listdir(tmp_path) == []
+
+
 BAD = {
     "one file": (["model.onnx"], "compress was given 'model.onnx'; allowed is MODEL DATA"),
     "a table without --train": (["people.csv"], "allowed is MODEL DATA, an .onnx file and a table, or --train"),
-    "two files and --train": (["--train", "model.onnx", "people.csv"], "--train with two files"),
+    "two files and --train": (["--train", "model.onnx", "people.csv"], "--train with several files"),
     "the other way round": (["people.csv", "model.onnx"], "allowed is MODEL DATA"),
     "a pickle": (["model.pkl", "people.csv"], "'model.pkl': not yet: .pkl models; export the model to .onnx"),
     "no model": (["other.onnx", "numbers.csv", "-t", "y"], "there is no file 'other.onnx'"),
@@ -194,8 +277,14 @@ BAD = {
     "text for a model of numbers": (["model.onnx", "people.csv", "-t", "income"], "holds text in 'job'"),
     "another width": (["model.onnx", "numbers.csv"], "X has 3 features, but this model takes 2"),
     "another number of classes": (["model.onnx", "numbers.csv", "-t", "y"], "classes [0, 1], numbers.csv [0, 1, 2]"),
-    "a folder that is a file": (["--train", "people.csv", "-t", "income", "-o", "a_file"], "'a_file' is a file"),
-    "a folder in a file": (["--train", "people.csv", "-t", "income", "-o", "a_file/b"], "a_file' is a file"),
+    "a folder that is a file": (
+        ["--train", "people.csv", "-t", "income", "-o", "a_file"],
+        "'a_file' is no folder",
+    ),
+    "a folder in a file": (
+        ["--train", "people.csv", "-t", "income", "-o", "a_file/b"],
+        "a_file' is no folder",
+    ),
     "a test of other columns": (["--train", "people.csv", "-t", "income", "--test", "numbers.csv"], "'income'"),
 }
 

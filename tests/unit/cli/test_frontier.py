@@ -20,7 +20,7 @@ def run(*arguments):
     [
         (["iris"], "dataset 'iris' is unknown; allowed are"),
         (["wine", "--methods", "ours,magic"], "methods='magic'; allowed are 'ours', 'boosted'"),
-        (["wine", "--budgets", "512B,4 kb"], "budget='4 kb'; allowed is a number of bytes"),
+        (["wine", "--budgets", "512B,4 kg"], "budget='4 kg'; allowed is a number of bytes"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(arguments, message):

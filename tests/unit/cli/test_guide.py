@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import polars
 
+import repsketch as rs
+
 GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "command-line.md"
 QUICK = ["--time-limit", "1"]
 
@@ -20,8 +22,14 @@ def test_the_commands_of_the_guide(run, people, save_onnx, tmp_path, monkeypatch
     trees[200:].write_csv("later.csv")
     save_onnx(tmp_path / "model.onnx", np.array([[-2.0, 2.0], [0.0, 0.0]]))
 
+    ages = polars.read_csv("people.csv", null_values="?").select("age")
+    sizes = rs.compress(
+        None, ages, ages["age"].fill_null(50) * 2.0, budget="200B", time_limit=1, random_state=0, progress=False
+    )
+    sizes.save("size.rsk")
+
     lines = [line.strip() for line in GUIDE.read_text().splitlines() if line.startswith("    repsketch ")]
-    assert len(lines) == 6
+    assert len(lines) == 7
     for line in lines:
         arguments = shlex.split(line)[1:]
         result = run(*arguments, *(QUICK if arguments[0] == "compress" else []))

@@ -107,6 +107,41 @@ def test_arrays_and_sparse_rows(run, numbers, tmp_path):
         assert facts["score"] == pytest.approx(expected, rel=1e-6)
 
 
+def test_intervals(run, numbers, tmp_path):
+    path, X, predicted = numbers
+    np.savez(tmp_path / "rows.npz", X=X)
+    low, high = rs.load(path).predict_interval(X, confidence=0.9)
+    options = (path, tmp_path / "rows.npz", "--interval", "--confidence", "0.9")
+    frame = polars.read_csv(io.StringIO(run("predict", *options).out))
+    assert frame.columns == ["prediction", "low", "high"]
+    np.testing.assert_array_equal(frame["low"], low)
+    facts = json.loads(run("predict", *options, "--json").out)
+    assert (facts["low"], facts["high"], facts["predictions"]) == (low.tolist(), high.tolist(), predicted.tolist())
+    for name, read in (("o.csv", polars.read_csv), ("o.parquet", polars.read_parquet), ("o.npz", np.load)):
+        assert run("predict", *options, "-o", tmp_path / name).code == 0
+        np.testing.assert_array_equal(read(tmp_path / name)["high"], high)
+    usual = json.loads(run("predict", path, tmp_path / "rows.npz", "--interval", "--json").out)
+    assert usual["low"] == rs.load(path).predict_interval(X, confidence=0.95)[0].tolist()
+
+
+def test_intervals_of_several_values(run, tmp_path):
+    X = np.random.default_rng(1).normal(size=(40, 2))
+    density = rs.Sketch.empty(rs.lsh.L2(bandwidth=1.0), n_rows=50, n_buckets=8, n_features=2, n_outputs=2)
+    density.add(X, np.ones((40, 2)), progress=False).save(tmp_path / "d.rsk")
+    np.savez(tmp_path / "rows.npz", X=X)
+    frame = polars.read_csv(io.StringIO(run("predict", tmp_path / "d.rsk", tmp_path / "rows.npz", "--interval").out))
+    assert frame.columns == ["prediction_0", "prediction_1", "low_0", "low_1", "high_0", "high_1"]
+    np.testing.assert_array_equal(frame["high_1"], rs.load(tmp_path / "d.rsk").predict_interval(X)[1][:, 1])
+
+
+def test_a_table_in_another_encoding(run, model, people, expected, tmp_path):
+    text = people.read_text().replace("income", "größe").replace("clerk", "Schlosser é")
+    (tmp_path / "other.csv").write_bytes(text.encode("cp1252"))
+    assert "--encoding cp1252" in run("predict", model, tmp_path / "other.csv").err
+    result = run("predict", model, tmp_path / "other.csv", "--encoding", "cp1252")
+    assert (result.code, result.out.count("\n")) == (0, 501)
+
+
 BAD = {
     "no file": (["other.rsk", "people.csv"], "other.rsk"),
     "no sketch": (["people.csv", "people.csv"], "this is no .rsk file"),
@@ -118,6 +153,12 @@ BAD = {
     "an unknown target": (["model.rsk", "people.csv", "-t", "wage"], "has no column 'wage'"),
     "a width": (["numbers.rsk", "narrow.csv"], "narrow.csv has 2 columns, but numbers.rsk takes 3 and knows no names"),
     "chances of values": (["numbers.rsk", "three.csv", "--proba"], "only classifiers have probabilities"),
+    "an interval of labels": (["model.rsk", "people.csv", "--interval"], "model.rsk is a classifier; --proba gives"),
+    "no intervals": (["plain.rsk", "one.csv", "--interval"], "this sketch has no intervals"),
+    "a confidence alone": (["model.rsk", "people.csv", "--confidence", "0.9"], "without --interval; give both"),
+    "a confidence": (["numbers.rsk", "three.csv", "--interval", "--confidence", "0"], "confidence"),
+    "too sure": (["numbers.rsk", "three.csv", "--interval", "--confidence", "1.5"], "confidence"),
+    "a folder as output": (["model.rsk", "people.csv", "-o", "folder.csv"], "Is a directory: 'folder.csv'"),
     "text as values": (["numbers.rsk", "four.csv", "-t", "y"], "the target holds text, such as 'high'"),
 }
 
@@ -131,6 +172,10 @@ def test_one_line_and_code_2(run, model, numbers, people, tmp_path, monkeypatch,
     (tmp_path / "three.csv").write_text("a,b,c\n1,2,3\n")
     (tmp_path / "four.csv").write_text("a,b,c,y\n1,2,3,high\n")
     (tmp_path / "text.csv").write_text("age,job,member,zip\nold,clerk,true,001\nyoung,clerk,true,001\n")
+    (tmp_path / "one.csv").write_text("a\n1\n")
+    (tmp_path / "folder.csv").mkdir()
+    density = rs.Sketch.empty(rs.lsh.L2(bandwidth=1.0), n_rows=20, n_buckets=4, n_features=1)
+    density.add(np.zeros((1, 1))).quantize(np.zeros((1, 1))).save(tmp_path / "plain.rsk")
     arguments, message = BAD[name]
     result = run("predict", *arguments)
     assert (result.code, result.out) == (2, "")

@@ -159,7 +159,7 @@ BAD = {
     "names alone": ("a.csv", "a,b\n", None, r"a.csv has no rows"),
     "the target alone": ("a.csv", "a\n1\n", "a", r"a.csv has no columns to predict from"),
     "ragged lines": ("a.csv", "a,b\n1,2,3\n", None, r"a.csv' cannot be read as .csv: found more fields"),
-    "bytes that are no text": ("a.csv", b"a,b\n1,\xff\xfe\n", None, r"a.csv' cannot be read as .csv: invalid utf-8"),
+    "bytes that are no text": ("a.csv", b"a,b\n1,\xff\xfe\n", None, r"a.csv is no utf-8 text: byte 0xff in line 2"),
     "a broken gzip": ("a.csv.gz", b"\x1f\x8b\x08rest", None, r"a.csv.gz' cannot be read as .csv.gz"),
     "no Parquet": ("a.parquet", b"PAR1 nothing PAR1", None, r"a.parquet' cannot be read as .parquet"),
     "no npz": ("a.npz", "x", None, r"a.npz' cannot be read as .npz: it is no archive"),
@@ -203,7 +203,7 @@ def test_damaged_files_are_read_or_refused(tmp_path, name):
 def test_no_such_file(tmp_path):
     with pytest.raises(InputError, match="there is no file"):
         read_table(tmp_path / "a.csv")
-    with pytest.raises(InputError, match="there is no file"):
+    with pytest.raises(InputError, match=r"is a folder; give the path of a table in a file"):
         read_table(tmp_path)
 
 
@@ -249,6 +249,16 @@ def test_parquet_columns_of_other_things(tmp_path):
     dates.write_parquet(tmp_path / "a.parquet")
     with pytest.raises(InputError, match=r"the target 'day' of a.parquet holds dates"):
         read_table(tmp_path / "a.parquet", "day")
+    columns = pyarrow.table([pyarrow.array([1]), pyarrow.array([2])], names=["a", "a"])
+    parquet.write_table(columns, tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"a.parquet' cannot be read as .parquet.*a"):
+        read_table(tmp_path / "a.parquet")
+
+
+def test_dates_among_arrays_are_no_target(tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.ones((2, 1)), y=np.array(["2020-01-01", "2021-01-01"], "M8[D]"))
+    with pytest.raises(InputError, match=r"the target 'y' of a.npz holds dates"):
+        read_table(tmp_path / "a.npz")
 
 
 def test_without_polars_the_message_names_the_extra(csv, monkeypatch):

@@ -1,0 +1,66 @@
+"""The rows of ``repsketch compress``: which ones train, which ones score, and whether a file can hold their text."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InputError
+from ..frames import is_frame
+from ..io.data import Table, read_table
+from ..io.tables import STRING_CAP
+from .summary import HELD_OUT, LEARNT
+
+HELD_FRACTION, MOST_HELD = 0.2, 10_000  # rows set aside to score on
+_CELLS_A_SECOND = 200_000  # of the time limit; with text among them each takes microseconds, and is read several times
+_FEWEST_ROWS = 1_000  # that are kept whatever the limit
+
+
+def split_table(table: Table, seed: int) -> tuple[Table, Table]:
+    """Rows to learn from and rows to score on; the same ones where there are too few to spare any."""
+    order = np.random.default_rng([seed, 11]).permutation(table.n_rows)
+    n_held = min(int(HELD_FRACTION * table.n_rows), MOST_HELD)
+    if n_held == 0:
+        return table, replace(table, name=LEARNT)
+    held = replace(table.take(np.sort(order[:n_held])), name=HELD_OUT)
+    return table.take(np.sort(order[n_held:])), held
+
+
+def thinned(table: Table, time_limit: float, seed: int) -> Table:
+    """As many rows, drawn at random, as can be read again and again within the limit."""
+    most = max(_FEWEST_ROWS, int(_CELLS_A_SECOND * time_limit / table.X.shape[1]))
+    if table.n_rows <= most:
+        return table
+    return table.take(np.sort(np.random.default_rng([seed, 12]).permutation(table.n_rows)[:most]))
+
+
+def read_test(path: Path, table: Table, encoding: str | None) -> Table:
+    """Another table's rows to score on, with the columns of ``table``."""
+    test = read_table(
+        path, table.target, text=table.text_columns, n_features=table.X.shape[1], encoding=encoding
+    ).ordered_as(table)
+    return replace(test, name=f"rows of {test.name}")
+
+
+def check_text(table: Table) -> None:
+    """Refuse, before anything is trained, text that a .rsk file cannot hold: too long, or with a NUL."""
+    names = [*(table.X.columns if is_frame(table.X) else ()), table.target or ""]
+    _check_texts(names, f"a column of {table.name} has a name", "Rename it.")
+    for name in table.text_columns:
+        if not table.X.schema[name].is_temporal():  # refused with its own message
+            labels = table.X[name].cast(str).drop_nulls().unique().to_list()
+            _check_texts(labels, f"column {name!r} of {table.name} holds text", "Leave it out with --drop.")
+    if table.y is not None and table.y.dtype.kind == "U":
+        _check_texts(
+            np.unique(table.y).tolist(), f"the target {table.target!r} of {table.name} has a label", "Rename it."
+        )
+
+
+def _check_texts(texts: Iterable[str], where: str, advice: str) -> None:
+    for text in texts:
+        if "\0" in text:
+            raise InputError(f"{where} with a NUL, {text[:20]!r}; allowed is text without any. {advice}")
+        if len(text.encode()) > STRING_CAP:
+            what = f"{where} of {len(text.encode())} bytes, {text[:20]!r}..."
+            raise InputError(f"{what}; allowed are {STRING_CAP}. {advice}")
