@@ -4,18 +4,18 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from .arrays import is_sparse
 from .compress import compress
 from .errors import InputError
-from .frames import is_frame
+from .frames import collected, is_frame
 from .predictor import to_choice, to_probabilities
-from .targets import in_order
+from .targets import as_labels, in_order
 from .teacher import as_teacher
+from .teacher.default import TEACHER_SHARE, train_teacher
 from .tune.budget import parse_budget
 
 _READING = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
@@ -47,20 +47,27 @@ class _SketchEstimator(BaseEstimator):
         return tags
 
     def _read(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """The table and the labels, checked. A frame stays one: its text is categories."""
         is_numeric = isinstance(self, RegressorMixin)
-        return validate_data(self, X, y, y_numeric=is_numeric, ensure_min_samples=2, **_READING)
+        X = collected(X)
+        if not is_frame(X):
+            return validate_data(self, X, y, y_numeric=is_numeric, ensure_min_samples=2, **_READING)
+        validate_data(self, X, skip_check_array=True)  # names and number of columns
+        labels = validate_data(self, y=as_labels(y), y_numeric=is_numeric, reset=False)
+        check_consistent_length(X, labels)
+        if len(labels) < 2:
+            raise InputError(f"Found array with {len(labels)} sample(s); a minimum of 2 is required by {self!r:.40}.")
+        return X, labels
 
-    def _fit(self, given: Any, X: Any, y: np.ndarray, task: str) -> None:
-        """Compress the teacher, trained first if there is none; a given one sees a frame as it was given."""
+    def _fit(self, table: Any, y: np.ndarray, task: str) -> None:
+        """Compress the teacher, trained first if there is none."""
         parse_budget(self.budget)  # what means nothing is refused before anything is trained
         seed = int(check_random_state(self.random_state).randint(2**31))
-        table = given if is_frame(given) else X
         teacher = self.teacher
         if teacher is None:
-            kind = HistGradientBoostingClassifier if task == "classification" else HistGradientBoostingRegressor
-            leaf = max(1, min(20, X.shape[0] // 20))  # small data get small leaves
-            table = X.toarray() if is_sparse(X) else table
-            teacher = kind(min_samples_leaf=leaf, random_state=seed).fit(table, y)
+            table = table.toarray() if is_sparse(table) else table
+            seconds = None if self.time_limit is None else TEACHER_SHARE * self.time_limit
+            teacher = train_teacher(table, y, task, seed, seconds, "squared_error")
         sketch = compress(
             teacher, table, y, budget=self.budget, task=task, random_state=seed, time_limit=self.time_limit,
             progress=self.progress,
@@ -69,7 +76,11 @@ class _SketchEstimator(BaseEstimator):
 
     def _outputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "sketch_")
-        return self.sketch_.outputs(validate_data(self, X, reset=False, **_READING))
+        X = collected(X)
+        if not is_frame(X):
+            return self.sketch_.outputs(validate_data(self, X, reset=False, **_READING))
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return self.sketch_.outputs(X)
 
 
 class SketchClassifier(ClassifierMixin, _SketchEstimator):
@@ -80,7 +91,7 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
     teacher : a trained model as for ``repsketch.compress``; None trains gradient-boosted trees. One that knows
         no labels is taken to have its columns in the sorted order of ``classes_``
     budget : bytes of the sketch at most, such as 700, "512B", "4KB", "1MB"
-    time_limit : seconds after which no further fit is begun
+    time_limit : seconds that training and search may take, about
     random_state : None, an integer or a NumPy RandomState
 
     Attributes
@@ -98,8 +109,7 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
     """
 
     def fit(self, X: Any, y: Any) -> "SketchClassifier":
-        """Fit the sketch to the teacher and the labels y (n,) on X (n, d), numbers or NaN."""
-        given = X
+        """Fit the sketch to the teacher and the labels y (n,) on X (n, d), numbers, NaN, or a frame with text."""
         X, y = self._read(X, y)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
@@ -108,7 +118,7 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
                 f"y holds one class only, {self.classes_[0]!r}; a classifier needs at least two classes in the data."
             )
         if self.teacher is not None:  # asked about a few rows, before hours of work
-            few = (given if is_frame(given) else X)[:_FEW_ROWS]
+            few = X[:_FEW_ROWS]
             outputs = as_teacher(self.teacher, "classification").label(few)
             known = in_order(outputs, None if hasattr(self.teacher, "classes_") else y).classes
             if known is None or not np.array_equal(known, self.classes_):
@@ -116,7 +126,7 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
                     f"the teacher knows the classes {np.array(known).tolist()}, y holds {self.classes_.tolist()}; "
                     "they must agree."
                 )
-        self._fit(given, X, y, "classification")
+        self._fit(X, y, "classification")
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -147,10 +157,9 @@ class SketchRegressor(RegressorMixin, _SketchEstimator):
     """
 
     def fit(self, X: Any, y: Any) -> "SketchRegressor":
-        """Fit the sketch to the teacher and the values y (n,) on X (n, d), numbers or NaN."""
-        given = X
+        """Fit the sketch to the teacher and the values y (n,) on X (n, d), numbers, NaN, or a frame with text."""
         X, y = self._read(X, y)
-        self._fit(given, X, y, "regression")
+        self._fit(X, y, "regression")
         return self
 
     def predict(self, X: Any) -> np.ndarray:

@@ -126,7 +126,7 @@ def _read_labels(
         raise InputError(f"y has {values.shape[1]} columns; allowed is one column of labels.")
     values = values.reshape(-1)
     found = np.unique(values)
-    if len(found) > max(_FEW_CLASSES, n_rows // 2):
+    if len(found) > max(_FEW_CLASSES, n_rows // 2) or 2 < n_rows == len(found):
         raise InputError(
             f"y holds {len(found)} different labels in {n_rows} rows, such as {found[0].item()!r}; these are no "
             "classes: most occur once. Choose another target, or task='regression' for numbers."

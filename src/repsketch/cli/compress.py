@@ -14,19 +14,18 @@ from ..files import write_atomically
 from ..io import to_bytes
 from ..io.data import Table, read_table
 from ..predictor import TASKS
-from ..progress import progress_bar
+from ..progress import log_to_stderr, progress_bar
 from ..settings import check_choice, check_number
 from ..targets import read_targets
 from ..teacher import as_teacher
 from ..tune.budget import parse_budget
 from .folder import output_folder
 from .summary import print_summary, summarize
-from .tables import check_text, read_test, split_table, thinned
+from .tables import asked_for, check_text, read_test, split_table, thinned
 from .terminal import printable
 
 _LATER = (".pt2", ".skops", ".joblib", ".pkl")
 _ROOM_BESIDE = 1 << 16  # bytes of names, labels and scores beside the budget
-_TEACHER_SHARE = 0.1  # of the time limit: compress trains four copies of the teacher besides
 
 
 class CompressCommand(typer.core.TyperCommand):
@@ -55,6 +54,9 @@ def compress(
     task: Annotated[str | None, typer.Option(help="classification or regression, where it is not obvious")] = None,
     test: Annotated[Path | None, typer.Option(help="table to score on, instead of a fifth of DATA")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="column to leave out; may be given again")] = None,
+    use: Annotated[
+        list[str] | None, typer.Option(help="column to use although every row has its own value; may be given again")
+    ] = None,
     encoding: Annotated[str | None, typer.Option(help="of CSV files that are not UTF-8, such as cp1252")] = None,
     seed: Annotated[int, typer.Option(help="of everything random; the same one gives the same bytes", min=0)] = 0,
     time_limit: Annotated[
@@ -70,6 +72,7 @@ def compress(
 
       repsketch compress model.onnx data.csv --target income --budget 1KB -o small
     """
+    log_to_stderr()
     teacher_file, data_file = _told_apart(files, train)
     nbytes = parse_budget(budget)
     if task is not None:
@@ -81,7 +84,7 @@ def compress(
         require("sklearn", "train")
         from .teachers import open_onnx
 
-        table = read_table(data_file, target, drop=drop or (), encoding=encoding)
+        table = asked_for(read_table(data_file, target, drop=drop or (), encoding=encoding), use or ())
         if train and table.y is None:
             raise InputError(f"--train needs --target, the column of {table.name} to predict.")
         check_text(table)
@@ -147,10 +150,10 @@ def _remaining(time_limit: float, started: float) -> float:
 
 def _train(table: Table, task: str | None, seed: int, time_limit: float | None, progress: bool) -> Any:
     """A scikit-learn model, fitted to the table."""
-    from .teachers import train_teacher
+    from ..teacher.default import TEACHER_SHARE, train_teacher
 
     found = read_targets(None, table.X, table.y, task, table.n_rows).task
     assert table.y is not None
-    seconds = None if time_limit is None else _TEACHER_SHARE * time_limit
+    seconds = None if time_limit is None else TEACHER_SHARE * time_limit
     with progress_bar("training a teacher", None, enabled=progress):
         return train_teacher(table.X, table.y, found, seed, seconds)

@@ -1,14 +1,15 @@
 """The rows of ``repsketch compress``: which ones train, which ones score, and whether a file can hold their text."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, require
 from ..frames import is_frame
 from ..io.data import Table, read_table
+from ..io.data_target import listed
 from ..io.tables import STRING_CAP
 from .summary import HELD_OUT, LEARNT
 
@@ -43,14 +44,22 @@ def read_test(path: Path, table: Table, encoding: str | None) -> Table:
     return replace(test, name=f"rows of {test.name}")
 
 
+def asked_for(table: Table, use: Collection[str]) -> Table:
+    """The table with these columns of a type that ``compress`` uses whatever they hold: categories, or floats."""
+    if not use:
+        return table
+    polars = require("polars", "cli")
+    unknown = [name for name in use if not is_frame(table.X) or name not in table.X.columns]
+    if unknown:
+        raise InputError(f"{table.name} has no column {unknown[0]!r} to use; it has {listed(table.X.columns)}.")
+    kinds = {name: polars.Categorical if name in table.text_columns else polars.Float64 for name in use}
+    return replace(table, X=table.X.cast(kinds))
+
+
 def check_text(table: Table) -> None:
     """Refuse, before anything is trained, text that a .rsk file cannot hold: too long, or with a NUL."""
     names = [*(table.X.columns if is_frame(table.X) else ()), table.target or ""]
     _check_texts(names, f"a column of {table.name} has a name", "Rename it.")
-    for name in table.text_columns:
-        if not table.X.schema[name].is_temporal():  # refused with its own message
-            labels = table.X[name].cast(str).drop_nulls().unique().to_list()
-            _check_texts(labels, f"column {name!r} of {table.name} holds text", "Leave it out with --drop.")
     if table.y is not None and table.y.dtype.kind == "U":
         _check_texts(
             np.unique(table.y).tolist(), f"the target {table.target!r} of {table.name} has a label", "Rename it."

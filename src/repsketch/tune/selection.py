@@ -17,6 +17,8 @@ FEWEST_LABELS = 4
 FEWEST_ROWS = 40  # of fewer rows, a different label in each is no sign
 UNIQUE = 0.95  # from this share of different labels on, text tells rows apart, not kinds of rows
 
+LONGEST_LABEL = 1_024  # bytes that a file holds; a longer one is "other"
+
 CONSTANT = "has one value only"
 
 
@@ -33,6 +35,8 @@ def unused_columns(columns: Columns) -> dict[int, str]:
             found[place] = "holds dates or times"
         elif place in columns.categories and len(columns.categories[place]) < 2:
             found[place] = CONSTANT
+        elif place in columns.categories and sum(map(_can_be_stored, columns.categories[place])) < 2:
+            found[place] = f"holds text of over {LONGEST_LABEL} bytes, or with a NUL"
         elif kind == "identifier":
             found[place] = "numbers the rows"
         elif kind == "text":
@@ -45,11 +49,13 @@ def unused_columns(columns: Columns) -> dict[int, str]:
 def telling_labels(problem: Problem, categories: Mapping[int, tuple[str, ...]]) -> dict[int, np.ndarray]:
     """For each column of more labels than are used the places (m,), rising, of those that tell most about the target.
 
-    A label tells as much as a Newton step for its training rows alone gains on the best constant.
+    A label tells as much as a Newton step for its training rows alone gains on the best constant. Labels that a file
+    cannot hold, too long or with a NUL, are not used.
     """
-    many = {place: len(labels) for place, labels in categories.items() if len(labels) > FEWEST_LABELS}
-    most = min(MOST_LABELS, max(FEWEST_LABELS, MOST_VALUES // max(1, len(many))))
-    many = {place: n for place, n in many.items() if n > most}
+    n_many = sum(len(labels) > FEWEST_LABELS for labels in categories.values())
+    most = min(MOST_LABELS, max(FEWEST_LABELS, MOST_VALUES // max(1, n_many)))
+    fit = {place: np.array([_can_be_stored(label) for label in labels]) for place, labels in categories.items()}
+    many = {place: len(labels) for place, labels in categories.items() if len(labels) > most or not fit[place].all()}
     if not many:
         return {}
     rows = problem.kept
@@ -66,5 +72,11 @@ def telling_labels(problem: Problem, categories: Mapping[int, tuple[str, ...]]) 
                 for numbers in (slope, curvature)
             )
             gains += totals**2 / (weights + 1.0)
-        chosen[place] = np.sort(np.argsort(-gains, kind="stable")[:most])
+        gains[~fit[place]] = -1.0
+        order = np.argsort(-gains, kind="stable")[:most]
+        chosen[place] = np.sort(order[gains[order] >= 0])
     return chosen
+
+
+def _can_be_stored(label: str) -> bool:
+    return len(label.encode()) <= LONGEST_LABEL and "\0" not in label

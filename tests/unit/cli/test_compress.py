@@ -12,9 +12,9 @@ from sklearn.base import clone
 import repsketch as rs
 from repsketch.cli.summary import print_summary
 from repsketch.cli.tables import MOST_HELD, split_table, thinned
-from repsketch.cli.teachers import train_teacher
 from repsketch.errors import InputError
 from repsketch.io.data import Table, read_table
+from repsketch.teacher.default import train_teacher
 
 QUICK = ("--time-limit", "1", "--budget", "300B")
 
@@ -112,7 +112,7 @@ def test_rows_held_out_teach_nobody(run, people, tmp_path, monkeypatch):
         return call
 
     monkeypatch.setattr("repsketch.cli.compress.compress_model", spy(rs.compress))
-    monkeypatch.setattr("repsketch.cli.teachers.train_teacher", spy(train_teacher))
+    monkeypatch.setattr("repsketch.teacher.default.train_teacher", spy(train_teacher))
     assert run("compress", "--train", people, "-t", "income", "-o", tmp_path, "--seed", 3, *QUICK).code == 0
     learnt, _ = split_table(read_table(people, "income"), seed=3)
     assert [frame.equals(learnt.X) for frame in seen] == [True, True]
@@ -211,7 +211,7 @@ class TestTimeLimit:
         rng = np.random.default_rng(7)
         X, now = rng.normal(size=(300, 2)), itertools.count()
         y = X[:, 0] + rng.normal(size=300)
-        monkeypatch.setattr("repsketch.cli.teachers.time.monotonic", lambda: float(next(now)))  # a second each time
+        monkeypatch.setattr("repsketch.teacher.default.time.monotonic", lambda: float(next(now)))  # a second each time
         n_trees = [train_teacher(X, y, "regression", 0, seconds)[-1].n_iter_ for seconds in (0.5, 2.5, 6.5, 1e9, None)]
         assert n_trees == [5, 10, 40, 100, 100]
 
@@ -248,7 +248,7 @@ class TestTimeLimit:
 
         now = [0.0]
         monkeypatch.setattr("repsketch.cli.compress.compress_model", spy)
-        monkeypatch.setattr("repsketch.cli.teachers.train_teacher", slow)
+        monkeypatch.setattr("repsketch.teacher.default.train_teacher", slow)
         monkeypatch.setattr("repsketch.cli.compress.time.monotonic", lambda: now[0])
         for limit, left in ((1_000, 700), (310, 31)):
             run("compress", "--train", people, "-t", "income", "-o", tmp_path / "out", "--time-limit", limit)

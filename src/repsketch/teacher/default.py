@@ -1,0 +1,149 @@
+"""The teacher of users who have none: gradient-boosted trees, trained from a raw table.
+
+Takes a table as ``compress`` does and labels; hands on a scikit-learn Pipeline.
+"""
+
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.pipeline import Pipeline, make_pipeline
+from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
+from ..errors import TeacherError
+from ..frames import as_columns
+
+TEACHER_SHARE = 0.1  # of a time limit: compress trains four copies of the teacher besides
+MOST_CATEGORIES = 255  # of a column that scikit-learn splits into sets; the places of more labels are read as numbers
+FEWEST_SPARED = 500  # rows that are enough to spare some, so that growing stops in time
+FEWEST_OF_A_CLASS = 10  # rows among them
+MANY_CELLS = 5_000_000  # of a table
+SHORT = 2.0  # seconds that are not enough for small steps
+FIRST_TREES = 5  # grown before the time they took is looked at
+
+
+class ToNumbers(TransformerMixin, BaseEstimator):
+    """A raw table as sketches see it: a category is its place among the labels that ``fit`` found.
+
+    A column without a single value is 0 everywhere: trees refuse it.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> "ToNumbers":
+        """Keep the names and labels of X."""
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Keep the names and labels of X, and give its numbers."""
+        found = as_columns(X)
+        self.columns_ = replace(found, numbers=np.empty((0, found.numbers.shape[1]), np.float32))  # without its rows
+        self.empty_ = np.isnan(found.numbers).all(axis=0)
+        return self._filled(found.numbers)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Numbers (n, d), NaN where a value is missing."""
+        return self._filled(as_columns(X, known=self.columns_).numbers)
+
+    def _filled(self, numbers: np.ndarray) -> np.ndarray:
+        return np.where(self.empty_, np.float32(0), numbers)
+
+
+@contextmanager
+def _alone(X: np.ndarray) -> Iterator[None]:
+    """One thread inside, or all of them where the table is so large that they gain more than they wait; no warnings.
+
+    On a busy machine threads that wait for each other at every tree took up to a hundred times as long as one.
+    """
+    with threadpool_limits(1 if X.size < MANY_CELLS else None, "openmp"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes")  # a person asked for these labels
+        yield
+
+
+class _RegressorTrees(HistGradientBoostingRegressor):
+    """A class of its own, as ``compress`` trains copies of the teacher: they, too, take one thread."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "_RegressorTrees":
+        with _alone(X):
+            return super().fit(X, y)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        with _alone(X):
+            return super().predict(X)
+
+
+class _ClassifierTrees(HistGradientBoostingClassifier):
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "_ClassifierTrees":
+        with _alone(X):
+            return super().fit(X, y)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        with _alone(X):
+            return super().predict(X)
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        with _alone(X):
+            return super().predict_proba(X)
+
+    def decision_function(self, X: np.ndarray) -> np.ndarray:
+        with _alone(X):
+            return super().decision_function(X)
+
+
+def train_teacher(
+    X: Any, y: np.ndarray, task: str, seed: int, seconds: float | None = None, loss: str = "absolute_error"
+) -> Pipeline:
+    """A fitted Pipeline that takes frames, arrays and sparse matrices like X.
+
+    With ``seconds`` it has fewer trees where all of them would take longer, as the first few tell. ``loss`` is that of
+    a regressor.
+
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> teacher = train_teacher(X, X[:, 0] > 0, "classification", seed=0)
+    >>> float(teacher.score(X, X[:, 0] > 0)) > 0.95
+    True
+    """
+    to_numbers = ToNumbers()
+    numbers = to_numbers.fit_transform(X)
+    known = to_numbers.columns_.categories
+    is_spared, leaf = len(y) >= FEWEST_SPARED, max(1, min(20, len(y) // 20))  # small data get small leaves
+    if task == "classification":
+        is_spared &= bool(np.unique(y, return_counts=True)[1].min() >= FEWEST_OF_A_CLASS)
+    options = {
+        "categorical_features": [place for place, labels in known.items() if 1 < len(labels) <= MOST_CATEGORIES],
+        "max_iter": 400 if is_spared else 100,
+        "early_stopping": is_spared,
+        "min_samples_leaf": leaf,
+        "random_state": seed,
+        "learning_rate": 0.1 if seconds is None or seconds > SHORT else 0.3,  # few trees must learn faster
+    }
+    if task == "classification":
+        trees: Any = _ClassifierTrees(**options)
+    else:
+        trees = _RegressorTrees(loss=loss, **options)
+    try:
+        _grow(trees, numbers, y, seconds)
+    except ValueError as error:  # such as labels that are no whole numbers
+        raise TeacherError(f"no trees can be trained from this table: {' '.join(str(error).split())}") from error
+    return make_pipeline(to_numbers, trees)
+
+
+def _grow(trees: Any, numbers: np.ndarray, y: np.ndarray, seconds: float | None) -> None:
+    """Fit trees: all at once, or twice as many each time, for as long as the next step fits into the time."""
+    if seconds is None:
+        trees.fit(numbers, y)
+        return
+    most, n_trees, started = trees.max_iter, min(FIRST_TREES, trees.max_iter), time.monotonic()
+    trees.set_params(warm_start=True)
+    while True:
+        trees.set_params(max_iter=n_trees).fit(numbers, y)
+        is_late = 2 * (time.monotonic() - started) > seconds  # the next step takes as long as all so far
+        if n_trees == most or trees.n_iter_ < n_trees or is_late:
+            break
+        n_trees = min(2 * n_trees, most)
+    trees.set_params(warm_start=False, max_iter=trees.n_iter_)  # for copies, which start afresh
