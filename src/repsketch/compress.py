@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import as_outputs, check_not_empty
+from .arrays import as_checked, as_outputs, check_not_empty, check_not_masked
 from .errors import InputError, require
 from .frames import Columns, as_columns
 from .lsh.generator import resolve_seed
@@ -90,6 +90,7 @@ def compress(
     if time_limit is not None:
         check_number("time_limit", time_limit, 0.0, open_ends=True)
     seed, started = resolve_seed(random_state), time.monotonic()
+    X = as_checked(X)  # the teacher, too, sees missing values where entries are masked
     columns = as_columns(X)
     check_not_empty(columns.numbers)
     targets = read_targets(model, X, y, task, len(columns.numbers))
@@ -176,7 +177,7 @@ def in_order(outputs: TeacherOutputs, y: np.ndarray | None) -> TeacherOutputs:
 
 
 def _as_array(y: Any) -> np.ndarray:
-    return np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    return np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else check_not_masked(y, "y"))
 
 
 def _read_labels(

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .arrays import is_sparse
+from .arrays import as_checked, check_not_masked, is_sparse
 from .compress import compress, in_order
 from .errors import InputError
 from .frames import is_frame
@@ -47,6 +47,7 @@ class _SketchEstimator(BaseEstimator):
 
     def _read(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         is_numeric = isinstance(self, RegressorMixin)
+        X, y = as_checked(X), check_not_masked(y, "y")
         return validate_data(self, X, y, y_numeric=is_numeric, ensure_min_samples=2, **_READING)
 
     def _fit(self, given: Any, X: Any, y: np.ndarray, task: str) -> None:
@@ -68,7 +69,7 @@ class _SketchEstimator(BaseEstimator):
 
     def _outputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "sketch_")
-        return self.sketch_.outputs(validate_data(self, X, reset=False, **_READING))
+        return self.sketch_.outputs(validate_data(self, as_checked(X), reset=False, **_READING))
 
 
 class SketchClassifier(ClassifierMixin, _SketchEstimator):

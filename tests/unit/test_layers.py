@@ -16,7 +16,7 @@ SOURCE = Path(repsketch.__file__).parent
 # From the bottom to the top. Rooms of one line may import each other only where the line says so.
 LAYERS = (
     {"errors", "_native"},
-    {"core", "settings", "progress", "files", "arrays", "frames", "predictor", "threads", "calibration"},
+    {"core", "settings", "progress", "files", "arrays", "sparse", "frames", "predictor", "threads", "calibration"},
     {"lsh"},
     {"theory"},
     {"teacher"},

@@ -105,6 +105,8 @@ class Sketch(Predictor):
     def outputs(self, X: Any, n_threads: int = 1) -> np.ndarray:
         """Raw outputs, float32 of shape (n, C), computed by the C core in ``n_threads`` threads.
 
+        No more threads are started than there are processors, or than 256 in all.
+
         Columns of a data frame are found by their names, and categories by theirs, if the sketch knows them.
         """
         if self.form.feature_names is not None and is_frame(X):
