@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "arrays.h"
 #include "rsk.h"
@@ -13,12 +13,13 @@
  * other thread knows. The numbers may change too, but any number is a number: they move no bounds. */
 class Csr {
   public:
-    static constexpr size_t MOST_ROWS = 1024;           // of a copy
-    static constexpr size_t FEWEST_NUMBERS = 1u << 20;  // that a copy has room for: 64 rows of the widest block
+    static constexpr size_t MOST_ROWS = 256; // of a copy, which the nearer caches then hold
 
     /* A part of the rows, and where it lies: private to a worker. */
     struct Copy {
-        std::vector<int32_t> ends, columns;
+        std::unique_ptr<int32_t[]> ends, columns;
+        size_t room = 0;     // for columns
+        size_t begin = 0;    // of its numbers among all
         size_t n_rows = 0;   // copied, all of them in order
         bool is_bad = false; // the row after them is not: see copy
         rsk_rows rows = {};
@@ -34,6 +35,8 @@ class Csr {
 
   private:
     int64_t end(size_t row) const;
+    bool copy_ends(size_t first, size_t n, Copy *copy) const;
+    void copy_columns(Copy *copy) const;
 
     const float *data_;
     const void *ends_, *columns_;
