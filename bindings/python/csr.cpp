@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "faults.h"
+
 static bool is_long(const Indices &array) {
     if (array.dtype() == nb::dtype<int64_t>()) return true;
     if (array.dtype() == nb::dtype<int32_t>()) return false;
@@ -84,6 +86,7 @@ static bool are_columns(const Csr::Copy &copy, uint32_t n_features) {
 void Csr::copy(size_t first, size_t n, Copy *copy) const {
     copy->is_bad = !copy_ends(first, n, copy);
     copy_columns(copy);
+    after_copy(ends_, (n_rows_ + 1) * (has_long_ends_ ? 8 : 4), columns_, n_numbers_ * (has_long_columns_ ? 8 : 4));
     if (are_columns(*copy, n_features_)) return;
     copy->is_bad = true;
     while (!are_columns(*copy, n_features_)) copy->n_rows--; // what is left is good

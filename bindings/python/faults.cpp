@@ -3,12 +3,14 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <system_error>
 
 using namespace nb::literals;
 
 static std::atomic<long> n_allocations{0}, n_starts{0}, failing_allocation{0}, failing_start{0}; // 0: none fails
+static std::atomic<bool> is_scribbling{false};
 
 static void *allocate(size_t nbytes, size_t alignment) {
     if (++n_allocations == failing_allocation) throw std::bad_alloc();
@@ -32,6 +34,12 @@ void before_thread_start() {
     if (++n_starts == failing_start) throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
 }
 
+void after_copy(const void *ends, size_t ends_nbytes, const void *columns, size_t columns_nbytes) {
+    if (!is_scribbling) return;
+    std::memset(const_cast<void *>(ends), 0x5A, ends_nbytes);
+    std::memset(const_cast<void *>(columns), 0x5A, columns_nbytes);
+}
+
 void define_faults(nb::module_ &m) {
     m.def(
         "fail_at",
@@ -41,5 +49,6 @@ void define_faults(nb::module_ &m) {
             failing_start = start;
         },
         "allocation"_a = 0, "start"_a = 0);
+    m.def("scribble", [](bool is_on) { is_scribbling = is_on; }, "is_on"_a);
     m.def("counts", [] { return nb::make_tuple(n_allocations.load(), n_starts.load()); });
 }

@@ -44,21 +44,27 @@ def as_csr(X: Any, name: str = "X") -> Any:
             return as_csr(_from_keys(X), name)
         elif X.format == "dia":
             _check_diagonals(X, name)
-        claims = X.format in ("csr", "csc", "bsr", "coo") and X.has_canonical_format
         table = X if X.format == "csr" else X.tocsr()
         row = _first_not_rising(table.indptr, table.indices)
         if row is None:
             return table
-        if claims:
+        if _claims_order(X):
             raise InputError(
                 f"{name} says has_canonical_format, but the columns of row {row} do not rise, or one is there twice; "
                 f"make a new matrix of its arrays and call sum_duplicates()."
             )
-        return _summed(table)
+        return _summed(table, name)
     except (RepSketchError, MemoryError):
         raise
     except Exception as error:  # whatever scipy says of arrays it cannot use
         raise InputError(f"{name} is no {X.format.upper()} matrix of numbers: {error}") from error
+
+
+def _claims_order(X: Any) -> bool:
+    """The matrix was marked as sorted and without duplicates. Asking scipy would make it read the arrays."""
+    flags = vars(X)
+    is_marked = flags.get("_has_canonical_format", flags.get("has_canonical_format", False))
+    return bool(is_marked and flags.get("_has_sorted_indices", True))
 
 
 def _check_compressed(X: Any, name: str) -> None:
@@ -162,11 +168,12 @@ def _first_not_rising(ends: np.ndarray, columns: np.ndarray) -> int | None:
     return int(np.searchsorted(ends, int(np.argmax(falls)) + 1, side="right")) - 1 if falls.any() else None
 
 
-def _summed(table: Any) -> Any:
+def _summed(table: Any, name: str) -> Any:
     """A new matrix, whose flags are not those of ``table``, with the numbers of one place added up."""
     from scipy.sparse import csr_array
 
     data = table.data.astype(np.float64) if table.dtype.itemsize == 2 and table.dtype.kind == "f" else table.data
     summed = csr_array((data, table.indices, table.indptr), table.shape, copy=True)
+    _check_compressed(summed, name)  # again: another thread may have changed the arrays before they were copied
     summed.sum_duplicates()
     return summed
