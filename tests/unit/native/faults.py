@@ -26,7 +26,7 @@ def load(path: str):
     return module
 
 
-native = load(sys.argv[1])
+native = load(sys.argv[1]) if __name__ == "__main__" else None  # pytest only looks for doctests here
 
 from repsketch import lsh  # noqa: E402
 from repsketch.io import form_to_bytes  # noqa: E402
@@ -173,4 +173,5 @@ def scribbled() -> None:
             native.scribble(False)
 
 
-main()
+if __name__ == "__main__":
+    main()
