@@ -9,20 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InputError
+from .errors import InputError, RepSketchError
+from .sparse import as_csr, is_sparse
 
 BLOCK_ROWS = 65_536  # rows handled at once at most
 LARGEST_OUTPUT = 1e37  # sums and differences of a few outputs stay within float32
 _BLOCK_VALUES = 1 << 24  # and values, so that wide tables do not fill the memory: 64 MiB
-
-
-def is_sparse(X: Any) -> bool:
-    """True for scipy's sparse matrices and arrays, without importing scipy.
-
-    >>> is_sparse([[1.0]])
-    False
-    """
-    return type(X).__module__.startswith("scipy.sparse")
 
 
 def take_rows(X: Any, start: int, stop: int) -> np.ndarray:
@@ -30,14 +22,14 @@ def take_rows(X: Any, start: int, stop: int) -> np.ndarray:
     rows = X[start:stop]
     # Values beyond float32 become infinite here and are refused by check_finite, with their place.
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(rows.toarray() if is_sparse(X) else rows, dtype=np.float32)
+        return np.require(rows.toarray() if is_sparse(X) else rows, np.float32, ["C", "ALIGNED"])
 
 
 def as_table(X: Any, name: str = "X") -> Any:
     """``X`` as a 2-D float array or CSR matrix that slices by rows; values are not looked at yet.
 
-    Accepts anything NumPy turns into numbers, scipy sparse matrices and numeric data frames.
-    An array of real numbers is not copied.
+    Accepts anything NumPy turns into numbers, scipy sparse matrices and numeric data frames. An array of real
+    numbers is not copied. The masked entries of a masked array are missing values, NaN.
 
     >>> as_table([[1, 2], [3, 4]]).shape
     (2, 2)
@@ -47,7 +39,10 @@ def as_table(X: Any, name: str = "X") -> Any:
     repsketch.errors.InputError: X has shape (2,); a table needs 2 dimensions. Reshape your data: \
 X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row.
     """
-    table = _as_real(X.tocsr() if is_sparse(X) else _as_array(X, name), name)
+    if is_sparse(X):
+        table = _as_real(as_csr(X, name) if X.ndim == 2 else X, name)
+    else:
+        table = _as_real(_as_array(X, name), name)
     if table.ndim != 2:
         raise InputError(
             f"{name} has shape {table.shape}; a table needs 2 dimensions. Reshape your data: "
@@ -56,11 +51,65 @@ X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row.
     return table
 
 
+def as_checked(X: Any, name: str = "X") -> Any:
+    """``X`` for other libraries, which trust sparse matrices and pass over masks: those as ``as_table`` gives them.
+
+    >>> as_checked(np.ma.array([[1, 2]], mask=[[False, True]]))
+    array([[ 1., nan]])
+    """
+    return as_table(X, name) if is_sparse(X) or isinstance(X, np.ma.MaskedArray) else X
+
+
+def as_row(row: Any, n_features: int) -> np.ndarray:
+    """One row of ``n_features`` values as a table of one row, (1, d); values are not looked at yet.
+
+    >>> as_row([1, 2], 2)
+    array([[1, 2]])
+    """
+    if is_sparse(row):
+        raise InputError("the row is a sparse matrix; allowed is an array or a list. Use predict for sparse rows.")
+    values = _as_array(row, "the row")
+    if values.ndim != 1:
+        raise InputError(f"the row has shape {values.shape}; allowed is ({n_features},). Use predict for tables.")
+    return as_table(values[None])
+
+
+def check_not_masked(values: Any, name: str) -> Any:
+    """Return ``values`` unchanged, or name the first row with a masked entry.
+
+    >>> check_not_masked(np.ma.array([1, 2], mask=[False, True]), "y")
+    Traceback (most recent call last):
+    ...
+    repsketch.errors.InputError: y holds a masked entry at row 1; drop such rows or fill the entry.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        row = np.argwhere(np.ma.getmaskarray(values))[0][:1]
+        where = f" at row {row[0]}" if len(row) else ""
+        raise InputError(f"{name} holds a masked entry{where}; drop such rows or fill the entry.")
+    return values
+
+
 def _as_array(X: Any, name: str) -> np.ndarray:
     try:
-        return np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
-    except ValueError as error:
+        values = X.to_numpy() if hasattr(X, "to_numpy") else X
+        if isinstance(values, (list, tuple)) and any(isinstance(row, np.ma.MaskedArray) for row in values):
+            values = np.ma.array(values)
+        return _unmasked(values, name) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+    except (RepSketchError, MemoryError):
+        raise
+    except Exception as error:  # whatever the object says when NumPy asks it for numbers
         raise InputError(f"{name} is no table of numbers: {error}") from error
+
+
+def _unmasked(values: np.ma.MaskedArray, name: str) -> np.ndarray:
+    """The numbers, with NaN for masked ones; whole numbers become floats then."""
+    if not np.ma.is_masked(values):
+        return np.asarray(values.data)
+    if values.dtype.kind not in "biufO":
+        return np.asarray(check_not_masked(values, name))
+    numbers = values.data.astype(np.float64) if values.dtype.kind in "biu" else values.data.copy()
+    numbers[np.ma.getmaskarray(values)] = np.nan
+    return np.asarray(numbers)
 
 
 def _as_real(table: Any, name: str) -> Any:
@@ -72,6 +121,10 @@ def _as_real(table: Any, name: str) -> Any:
         raise InputError(f"Complex data not supported: {name} has dtype {table.dtype}; pass real numbers.")
     try:
         return table.astype(np.float64)
+    except OverflowError as error:
+        raise InputError(
+            f"{name} holds a number that is too large ({error}); allowed is what float32 holds."
+        ) from error
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{name} holds {table.dtype} values that are not numbers ({error}); "
@@ -151,7 +204,7 @@ def as_outputs(values: Any, n_rows: int, name: str = "targets", largest: float =
     >>> as_outputs([1, 2, 3], 3).shape
     (3, 1)
     """
-    outputs = _as_real(_as_array(values, name), name).astype(np.float64, copy=False)
+    outputs = _as_real(_as_array(check_not_masked(values, name), name), name).astype(np.float64, copy=False)
     if outputs.ndim == 1:
         outputs = outputs[:, None]
     if outputs.ndim != 2 or outputs.shape[0] != n_rows or outputs.shape[1] == 0:

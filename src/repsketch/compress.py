@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arrays import check_not_empty
+from .arrays import as_checked, check_not_empty
 from .errors import InputError, require
 from .frames import Columns, as_columns, collected
 from .lsh.generator import resolve_seed
@@ -79,7 +79,7 @@ def compress(
     if time_limit is not None:
         check_number("time_limit", time_limit, 0.0, open_ends=True)
     seed, clock = resolve_seed(random_state), Clock(time_limit)
-    X = collected(X)
+    X = as_checked(collected(X))  # the teacher, too, sees missing values where entries are masked
     columns = as_columns(X)
     check_not_empty(columns.numbers)
     unused = _unused(columns, progress)
@@ -147,7 +147,7 @@ def _unused(columns: Columns, progress: bool) -> dict[int, str]:
         )
     said = [f"{_name(columns, place)} {why}" for place, why in unused.items() if why != CONSTANT]
     if said:
-        how = "to use one, make it a categorical dtype, or float"
+        how = "to use one, make it a categorical dtype, or float; --use does on the command line"
         notify(logger, f"not used: {'; '.join(said)} ({how})", enabled=progress)
     return unused
 

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from .arrays import is_sparse
+from .arrays import as_checked, check_not_masked, is_sparse
 from .compress import compress
 from .errors import InputError
 from .frames import collected, is_frame
@@ -49,7 +49,7 @@ class _SketchEstimator(BaseEstimator):
     def _read(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """The table and the labels, checked. A frame stays one: its text is categories."""
         is_numeric = isinstance(self, RegressorMixin)
-        X = collected(X)
+        X, y = as_checked(collected(X)), check_not_masked(y, "y")
         if not is_frame(X):
             return validate_data(self, X, y, y_numeric=is_numeric, ensure_min_samples=2, **_READING)
         validate_data(self, X, skip_check_array=True)  # names and number of columns
@@ -76,7 +76,7 @@ class _SketchEstimator(BaseEstimator):
 
     def _outputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "sketch_")
-        X = collected(X)
+        X = as_checked(collected(X))
         if not is_frame(X):
             return self.sketch_.outputs(validate_data(self, X, reset=False, **_READING))
         validate_data(self, X, reset=False, skip_check_array=True)

@@ -97,11 +97,11 @@ def as_columns(X: Any, name: str = "X", known: Columns | None = None) -> Columns
     return Columns(numbers, names, categories, used, tuple(kinds))
 
 
-def as_row(row: Any, known: Columns, name: str = "row") -> np.ndarray:
+def read_row(row: Any, known: Columns, name: str = "row") -> np.ndarray:
     """One row, float32 (d,): by name from a mapping or a pandas Series, else entry by entry in the columns' order.
 
     >>> known = Columns(np.empty((0, 2), np.float32), ("size", "tree"), {1: ("ash", "oak")})
-    >>> as_row({"tree": "oak", "size": "4.5"}, known).tolist(), as_row([2, "elm"], known).tolist()
+    >>> read_row({"tree": "oak", "size": "4.5"}, known).tolist(), read_row([2, "elm"], known).tolist()
     ([4.5, 1.0], [2.0, -1.0])
     """
     d, names = known.numbers.shape[1], known.names or tuple(map(str, range(known.numbers.shape[1])))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import as_outputs
+from .arrays import as_outputs, check_not_masked
 from .cells import is_missing, object_kind
 from .errors import InputError
 from .teacher import TeacherOutputs, as_teacher
@@ -85,10 +85,7 @@ def as_labels(y: Any, name: str = "y") -> np.ndarray:
         values = y if isinstance(y, np.ndarray) else np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     except ValueError as error:  # ragged lists
         raise InputError(f"{name} is no array of labels or numbers: {error}") from error
-    if isinstance(values, np.ma.MaskedArray):
-        rows = np.flatnonzero(np.ma.getmaskarray(values).reshape(len(values), -1).any(axis=1))
-        _check_none_missing(rows, len(values), name)
-        values = values.data
+    values = np.asarray(check_not_masked(values, name))
     if values.dtype.kind in "mM":
         raise InputError(f"{name} holds dates or times ({values.dtype}); allowed are labels and numbers.")
     if values.dtype.kind == "f":

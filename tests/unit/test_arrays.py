@@ -50,6 +50,22 @@ def test_number_types(dtype):
     np.testing.assert_array_equal(take_rows(as_table(table), 0, 2), [[0, 1], [1, 0]])
 
 
+def test_masked_entries_are_nan():
+    masked = np.ma.array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]])
+    np.testing.assert_array_equal(as_table(masked), [[1.0, np.nan], [3.0, 4.0]])
+    np.testing.assert_array_equal(as_table(list(masked)), [[1.0, np.nan], [3.0, 4.0]])
+    assert as_table(masked[1:]).dtype == masked.dtype  # nothing is masked there
+    assert masked.data.tolist() == [[1, 2], [3, 4]]
+
+
+def test_blocks_are_aligned():
+    apart = np.frombuffer(b"x" + ROWS.astype(np.float32).tobytes(), np.uint8)[1:].view(np.float32).reshape(ROWS.shape)
+    assert not apart.flags.aligned
+    (block,) = (block for _, block in iterate_blocks(as_table(apart)))
+    assert block.flags.aligned
+    np.testing.assert_array_equal(block, ROWS.astype(np.float32))
+
+
 def test_arrays_are_not_copied():
     assert as_table(ROWS) is ROWS
     rows = ROWS.astype(np.float32)
@@ -109,6 +125,11 @@ class TestOutputs:
     def test_a_matrix_stays(self):
         values = np.arange(6.0).reshape(3, 2)
         np.testing.assert_array_equal(as_outputs(values, 3), values)
+
+    def test_a_masked_entry_is_named(self):
+        with pytest.raises(InputError, match="y holds a masked entry at row 2; drop such rows or fill the entry"):
+            as_outputs(np.ma.array(np.ones((3, 2)), mask=[[0, 0], [0, 0], [0, 1]]), 3, "y")
+        assert as_outputs(np.ma.array([1, 2, 3]), 3)[:, 0].tolist() == [1.0, 2.0, 3.0]
 
     @pytest.mark.parametrize("shape", [(), (2,), (4,), (3, 0), (3, 1, 1), (1, 3)])
     def test_other_shapes_are_refused(self, shape):

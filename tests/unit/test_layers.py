@@ -19,6 +19,7 @@ LAYERS = (
     {
         "core",
         "settings",
+        "sparse",
         "progress",
         "files",
         "arrays",

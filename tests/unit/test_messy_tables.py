@@ -147,7 +147,7 @@ BAD_TARGETS = {
     "None": (["a", None] * (N // 2), "y holds NaN, infinity or missing values in 120 of 240 rows, first in row 1"),
     "pandas NA": (pandas.array([1, None] * (N // 2), "Int64"), "y holds NaN, infinity or missing"),
     "NaN": ([1.0, np.nan] * (N // 2), "y holds NaN, infinity or missing"),
-    "masked": (np.ma.masked_equal(np.arange(N) % 3, 2), "y holds NaN, infinity or missing values in 80 of 240 rows"),
+    "masked": (np.ma.masked_equal(np.arange(N) % 3, 2), "y holds a masked entry at row 2"),
     "mixed": (np.array([1, "a"] * (N // 2), object), "y holds number and text: 'a' of type str in row 1"),
     "dates": (np.arange(N).astype("datetime64[D]"), "y holds dates or times"),
     "a label for every row": ([f"r{i}" for i in range(N)], "y holds 240 different labels in 240 rows"),

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_table, check_not_empty, check_width, iterate_blocks
+from ..arrays import as_row, as_table, check_not_empty, check_width, iterate_blocks
+from ..settings import check_at_least
 from ..sketch import Form
 from ..sketch.query import query
 
@@ -17,6 +18,7 @@ class ReferenceRuntime:
 
     def outputs(self, X: Any, n_threads: int = 1) -> np.ndarray:
         """Raw outputs, float32 (n, C), for a table of inputs; ``n_threads`` is not used."""
+        check_at_least("n_threads", n_threads, 1)
         table = as_table(X)
         check_width(table, self.form.n_features)
         check_not_empty(table)
@@ -28,5 +30,5 @@ class ReferenceRuntime:
 
     def output_of(self, row: Any) -> float | np.ndarray:
         """Raw output of one row (d,): a float, or float32 (C,) where there are several."""
-        outputs = self.outputs(np.asarray(row)[None])[0]
+        outputs = self.outputs(as_row(row, self.form.n_features))[0]
         return float(outputs[0]) if self.form.n_outputs == 1 else outputs

@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import as_outputs, as_table, check_width, iterate_blocks
 from ..comparison import Comparison
 from ..errors import InputError, MergeError
-from ..frames import Columns, as_columns, as_row, collected, is_frame
+from ..frames import Columns, as_columns, collected, is_frame, read_row
 from ..lsh import Family, RowHashes
 from ..lsh.generator import resolve_seed
 from ..predictor import Predictor
@@ -113,6 +113,8 @@ class Sketch(Predictor):
 
     def outputs(self, X: Any, n_threads: int = 1) -> np.ndarray:
         """Raw outputs, float32 of shape (n, C), computed by the C core in ``n_threads`` threads.
+
+        No more threads are started than there are processors, or than 256 in all.
 
         Columns of a data frame are found by their names, and categories by theirs, if the sketch knows them.
         """
@@ -212,10 +214,10 @@ class Sketch(Predictor):
         return lambda row: labels[int(np.argmax(output_of(row)))]
 
     def _output_of_named(self, row: Any) -> float | np.ndarray:
-        """Raw output of one row whose columns have names: numbers in an array, or anything that ``as_row`` reads."""
+        """Raw output of one row whose columns have names: numbers in an array, or anything that ``read_row`` reads."""
         if type(row) is np.ndarray and row.dtype.kind in "fiub":
             return self._runtime.output_of(row)
-        return self._runtime.output_of(as_row(row, self.columns))
+        return self._runtime.output_of(read_row(row, self.columns))
 
     @cached_property
     def _runtime(self) -> Any:

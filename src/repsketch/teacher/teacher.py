@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import BLOCK_ROWS, LARGEST_OUTPUT, as_table, check_not_empty, check_width, is_sparse, take_rows
+from ..arrays import (
+    BLOCK_ROWS,
+    LARGEST_OUTPUT,
+    as_checked,
+    as_table,
+    check_not_empty,
+    check_width,
+    is_sparse,
+    take_rows,
+)
 from ..errors import RepSketchError, TeacherError
 from .answers import as_answers
 from .reading import Reading
@@ -77,6 +86,7 @@ class Teacher:
         array([[0.   ],
                [1.099]])
         """
+        X = as_checked(X)
         is_table = len(getattr(X, "shape", ())) == 2 and not is_sparse(X)
         table = X if is_table and not self._is_dense else as_table(X)
         check_not_empty(table)

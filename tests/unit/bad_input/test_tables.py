@@ -42,6 +42,21 @@ def with_value(value, kind=np.asarray):
     return make
 
 
+def with_mask(numbers):
+    table = np.ma.array(numbers)
+    table[2, 1] = np.ma.masked
+    return table
+
+
+def with_index(column):
+    """The second column of row 2 is another, behind the flag that says that columns rise."""
+    table = sp.csr_matrix(good_table())
+    table.indptr, table.indices = table.indptr.astype(np.int64), table.indices.astype(np.int64)
+    assert table.has_canonical_format
+    table.indices[2 * D + 1] = column
+    return table
+
+
 BAD_TABLES = {
     "NaN": (with_value(np.nan), "{name} holds NaN at row 2, column 1;.* must be finite"),
     "+inf": (with_value(np.inf), "{name} holds infinity .*at row 2, column 1;.* must be finite"),
@@ -74,6 +89,14 @@ BAD_TABLES = {
         "{name} holds object values that are not numbers.*encode",
     ),
     "ragged": (lambda: [[1.0, 2.0, 3.0], [1.0]], "{name} is no table of numbers"),
+    "far beyond float64": (lambda: [[1.5, 10**400, 2.0]] * N, "{name} is no table of numbers"),
+    "whole and far beyond float64": (lambda: [[1, 10**400, 2]] * N, "{name} holds a number that is too large"),
+    "masked": (lambda: with_mask(good_table()), "{name} holds NaN at row 2, column 1;.* must be finite"),
+    "masked whole numbers": (lambda: with_mask(np.ones((N, D), int)), "{name} holds NaN at row 2, column 1;"),
+    "CSR, column too large": (lambda: with_index(D), "{name} holds column index 3 in row 2; allowed is 0 to 2"),
+    "CSR, column negative": (lambda: with_index(-1), "{name} holds column index -1 in row 2; allowed is 0 to 2"),
+    "CSR, 33 bits": (lambda: with_index(2**32), "{name} holds column index 4294967296 in row 2; allowed is 0 to 2"),
+    "CSR, twice": (lambda: with_index(0), "{name} says has_canonical_format, .*row 2 .*sum_duplicates"),
 }
 # Adding no points is adding nothing: a partition may be empty. Any width may be distilled.
 NOT_BAD = {

@@ -27,6 +27,12 @@ BAD_VALUES = {
     "NaN": (with_target(np.nan), "{name} holds NaN at row 3, column 0;.*finite"),
     "+inf": (with_target(np.inf), "{name} holds infinity .*row 3, column 0;.*finite"),
     "opposite infinities": (lambda: np.array([np.inf, -np.inf] * 3), "{name} holds infinity .*row 0, column 0;"),
+    "masked": (lambda: np.ma.array(good_targets(), mask=good_targets() == 3), "{name} holds a masked entry at row 3;"),
+    "masked whole numbers": (
+        lambda: np.ma.array([1] * N, mask=[False] * 5 + [True]),
+        "{name} .*masked entry at row 5;",
+    ),
+    "far beyond float64": (lambda: [10**400] * N, "{name} holds a number that is too large"),
     "too few": (lambda: np.ones(N - 1), r"{name} has shape \(5,\); allowed is \(6,\) or \(6, C\)"),
     "too many": (lambda: np.ones(N + 1), r"{name} has shape \(7,\); allowed is \(6,\) or \(6, C\)"),
     "a number": (lambda: 1.0, r"{name} has shape \(\); allowed is \(6,\) or \(6, C\)"),

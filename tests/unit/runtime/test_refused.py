@@ -201,8 +201,11 @@ def test_other_tables(runtime_of, is_whole, make, words):
 ROWS = {
     "too short": (lambda: table()[0, 1:], "X has 69 features, but this model takes 70"),
     "too long": (lambda: np.ones(D + 1), "X has 71 features, but this model takes 70"),
-    "a table": (lambda: table()[:1], r"X has shape \(1, 1, 70\); a table needs 2 dimensions"),
-    "a number": (lambda: 3.0, "X has shape"),
+    "a table": (lambda: table()[:1], r"the row has shape \(1, 70\); allowed is \(70,\)"),
+    "a sparse row": (lambda: sp.csr_matrix(table()[:1]), "the row is a sparse matrix; allowed is an array or a list"),
+    "ragged": (lambda: [[1.0, 2.0]] + [1.0] * (D - 1), "the row is no table of numbers"),
+    "nothing at all": (lambda: None, r"the row has shape \(\); allowed is \(70,\)"),
+    "a number": (lambda: 3.0, r"the row has shape \(\); allowed is \(70,\)"),
     "text": (lambda: np.full(D, "a"), "X holds .* values that are not numbers"),
     "complex": (lambda: np.ones(D, complex), "Complex data not supported"),
     "nothing": (lambda: np.ones(0, F), "X has 0 features"),

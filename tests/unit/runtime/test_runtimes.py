@@ -232,7 +232,7 @@ def test_the_number_of_threads_does_not_matter(form, n_rows):
     X = np.random.default_rng(0).normal(size=(n_rows, D)).astype(F)
     expected = query(form, X)
     runtime = runtime_for(form)
-    for n_threads in (1, 2, 3, 4, 50, 0, -1):
+    for n_threads in (1, 2, 3, 4, 50, 10**30, np.int64(2)):
         assert same_bits(runtime.outputs(X, n_threads), expected)
         assert same_bits(runtime.outputs(X.astype(np.float64), n_threads), expected)
         assert same_bits(runtime.outputs(sp.csr_matrix(X), n_threads), expected)
