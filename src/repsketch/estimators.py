@@ -119,7 +119,7 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
             )
         if self.teacher is not None:  # asked about a few rows, before hours of work
             few = X[:_FEW_ROWS]
-            outputs = as_teacher(self.teacher, "classification").label(few)
+            outputs = as_teacher(self.teacher, "classification").label(few, self.classes_)
             known = in_order(outputs, None if hasattr(self.teacher, "classes_") else y).classes
             if known is None or not np.array_equal(known, self.classes_):
                 raise InputError(

@@ -12,6 +12,7 @@ import numpy as np
 
 from .arrays import as_table, is_sparse
 from .cells import labels_to_indices, object_kind, text_of_number, to_numbers
+from .display import repr_of_fields
 from .errors import InputError, require
 
 
@@ -34,6 +35,8 @@ class Columns:
     categories: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     used: Collection[int] | None = None
     kinds: tuple[str, ...] = ()
+
+    __repr__ = repr_of_fields
 
     def with_labels(self, places: Mapping[int, np.ndarray]) -> "Columns":
         """The same table with fewer labels: of each column given, those at these rising places (m,); others are -1."""

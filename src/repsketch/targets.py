@@ -41,11 +41,12 @@ def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> T
     if model is None:
         labels, task, classes = _read_labels(y, n_rows, task, None)
         return Targets(labels, None, task, classes)
-    outputs = as_teacher(model, task).label(X)
+    found = None if y is None else as_labels(y)
+    outputs = as_teacher(model, task).label(X, None if found is None else np.unique(found))
     if len(outputs.values) != n_rows:
         raise InputError(f"the model answers {len(outputs.values)} rows for the {n_rows} of X.")
     if outputs.task == "classification":
-        outputs = in_order(outputs, None if y is None or hasattr(model, "classes_") else as_labels(y))
+        outputs = in_order(outputs, None if hasattr(model, "classes_") else found)
     answers = as_chances(outputs)
     if y is None:
         return Targets(answers, None, outputs.task, outputs.classes)
@@ -58,8 +59,9 @@ def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> T
 def in_order(outputs: TeacherOutputs, y: np.ndarray | None) -> TeacherOutputs:
     """Outputs with the classes in rising order; columns that are only counted are the sorted labels of y, if as many.
 
-    >>> in_order(TeacherOutputs(np.array([[2.0]]), "classification", np.array(["no", "ay"])), None)
-    TeacherOutputs(values=array([[-2.]]), task='classification', classes=array(['ay', 'no'], dtype='<U2'))
+    >>> turned = in_order(TeacherOutputs(np.array([[2.0]]), "classification", np.array(["no", "ay"])), None)
+    >>> turned.values.tolist(), turned.classes.tolist()
+    ([[-2.0]], ['ay', 'no'])
     """
     assert outputs.classes is not None
     n_classes, classes = len(outputs.classes), outputs.classes
