@@ -227,7 +227,7 @@ BAD = {
     "budget 7": (lambda X, y: rs.compress(None, X, y, budget=7, **QUICK), "budget of 7 bytes .* no sketch is so small"),
     "NaN target": (
         lambda X, y: rs.compress(None, X, np.full(len(X), np.nan), task="regression"),
-        "y holds NaN at row 0",
+        "y holds NaN, infinity or missing values in 150 of 150 rows, first in row 0",
     ),
     "NaN label": (lambda X, y: rs.compress(None, X, np.full(len(X), np.nan), task="classification"), "y holds NaN"),
     "no target": (lambda X, y: rs.compress(None, X), "neither a model nor y"),

@@ -163,8 +163,8 @@ def search(
     """
     clock = Clock(time_limit)
     n_training = len(problem.kept)
-    efforts = EFFORTS if efforts is None else efforts
-    efforts = efforts.scaled(min(1.0, max(FEWEST_STEPS, n_training / FULL_STEP_ROWS)))
+    if efforts is None:
+        efforts = EFFORTS.scaled(min(1.0, max(FEWEST_STEPS, n_training / FULL_STEP_ROWS)))
     most_cost = min(1.0, max(SMALLEST_SHARE, n_training / FULL_ROWS)) * CLIMBED
     glance = Bench(problem, budget, seed, efforts.glance, clock.is_past(0.3))
     thorough = efforts.thorough
@@ -294,12 +294,14 @@ def climb(
     fit: Callable[[Recipe], Trial | None],
     leaders: Callable[[list[tuple[Recipe, Trial]]], list[Recipe]],
     cost: Callable[[Recipe], float],
-    most_cost: float = CLIMBED,
+    most_cost: float | None = None,
 ) -> list[tuple[Recipe, Trial]]:
     """What was found on the way from ``starts`` to a neighbour of the best, of the best then, and so on; sorted.
 
-    ``leaders`` names those of the sorted finds whose neighbours are looked at next, in turns.
+    ``leaders`` names those of the sorted finds whose neighbours are looked at next, in turns. No further fit is made
+    once all of them cost ``most_cost``.
     """
+    most_cost = CLIMBED if most_cost is None else most_cost
     seen: dict[Recipe, Trial | None] = {recipe: fit(recipe) for recipe in starts}
     for turn in count():
         found = _sorted(seen.items())

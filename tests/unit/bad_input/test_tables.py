@@ -89,7 +89,7 @@ BAD_TABLES = {
         "{name} holds object values that are not numbers.*encode",
     ),
     "ragged": (lambda: [[1.0, 2.0, 3.0], [1.0]], "{name} is no table of numbers"),
-    "far beyond float64": (lambda: [[1.5, 10**400, 2.0]] * N, "{name} is no table of numbers"),
+    "far beyond float64": (lambda: [[1.5, 10**400, 2.0]] * N, "{name} holds a number that is too large"),
     "whole and far beyond float64": (lambda: [[1, 10**400, 2]] * N, "{name} holds a number that is too large"),
     "masked": (lambda: with_mask(good_table()), "{name} holds NaN at row 2, column 1;.* must be finite"),
     "masked whole numbers": (lambda: with_mask(np.ones((N, D), int)), "{name} holds NaN at row 2, column 1;"),

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from repsketch.sketch import CompiledSketch
+from repsketch.tune import recipes, trials
 from repsketch.tune import search as searching
-from repsketch.tune import trials
 from repsketch.tune.problem import Problem
-from repsketch.tune.recipes import CONCATS, RATES, Recipe, first_recipes, neighbours
+from repsketch.tune.recipes import CONCATS, RATES, SMALL, Recipe, first_recipes, neighbours
 from repsketch.tune.search import Bench, Effort, Efforts, climb, search
 from repsketch.tune.trials import Refit, Trial
 
@@ -85,10 +85,14 @@ def test_neighbours_differ_in_one_thing(recipe):
         assert len(differing - {"rate"}) == 1 or differing == {"rate"}
 
 
-def test_first_recipes_are_of_every_kind():
+def test_first_recipes_are_of_every_kind(monkeypatch):
     def fits(recipe: Recipe) -> bool:
         return recipe.n_components <= 8
 
+    assert len(problem().kept) < SMALL
+    few = [recipe.n_components for recipe in first_recipes(problem(), fits) if not recipe.is_greedy]
+    assert few == [2, 8, 2, 8]
+    monkeypatch.setattr(recipes, "SMALL", 1)
     found = list(first_recipes(problem(), fits))
     greedy = [(recipe.family, recipe.mixture) for recipe in found if recipe.is_greedy]
     assert greedy == [(name, share) for name in ("thresholds", "fine thresholds", "bits") for share in (0.5, 0.0)]
