@@ -127,7 +127,9 @@ def search_of_steps(*n_steps: int) -> list[Trial]:
 
 
 @pytest.mark.parametrize(("n_steps", "is_taken"), [(90, True), (5, False)])
-def test_what_is_chosen_is_trained_thoroughly_unless_that_makes_it_worse(n_steps, is_taken):
+def test_what_is_chosen_is_trained_thoroughly_unless_that_makes_it_worse(n_steps, is_taken, monkeypatch):
+    monkeypatch.setattr(recipes, "SMALL", 1)  # as many fits as for many rows
+    monkeypatch.setattr(searching, "FULL_ROWS", 1)
     chosen, *others = search_of_steps(41, 42, n_steps)
     assert (chosen.n_steps == n_steps) == is_taken
     assert {trial.n_steps for trial in others} >= {41, 42}
