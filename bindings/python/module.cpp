@@ -68,7 +68,9 @@ class Model {
   public:
     /* compact: 1 draws hash functions from the seed when they are needed, 0 unpacks them, -1 unpacks them if they fit. */
     Model(nb::bytes data, size_t max_nbytes, int compact, int level) : data_(data) {
-        check(rsk_open(data.c_str(), data.size(), max_nbytes, &model_));
+        /* No limit on memory and work: sketches made in this process have none, files have met theirs when read. */
+        const rsk_limits limits = {max_nbytes, UINT64_MAX, UINT64_MAX};
+        check(rsk_open(data.c_str(), data.size(), &limits, &model_));
         if (compact < 0) compact = rsk_plan_nbytes(&model_, 0) > LARGEST_PLAN;
         const size_t nbytes = rsk_plan_nbytes(&model_, compact);
         memory_ = std::make_unique<Aligned>(nbytes);
@@ -244,11 +246,12 @@ NB_MODULE(_native, m) {
         .def_prop_ro("n_outputs", &Model::n_outputs);
     m.def(
         "file_status",
-        [](nb::bytes data, size_t max_nbytes) {
+        [](nb::bytes data, uint64_t max_nbytes, uint64_t max_memory, uint64_t max_work) {
+            const rsk_limits limits = {max_nbytes, max_memory, max_work};
             rsk_model model;
-            return int(rsk_open(data.c_str(), data.size(), max_nbytes, &model));
+            return int(rsk_open(data.c_str(), data.size(), &limits, &model));
         },
-        "data"_a, "max_nbytes"_a = 0);
+        "data"_a, "max_nbytes"_a = 0, "max_memory"_a = 0, "max_work"_a = 0);
     m.def("status_text", [](int status) { return rsk_status_text(rsk_status(status)); }, "status"_a);
     m.def("levels", [] {
         std::vector<int> found;
