@@ -7,7 +7,7 @@
 #include "rsk_hash.h"
 #include "rsk_plan.h"
 
-enum { FIXED = 1 << 20, CODE_NBYTES = 112 };
+enum { FIXED = 1 << 20, OWN_CODE = 40, POOL_CODE = 112 }; /* bytes */
 static const uint64_t DEFAULT_MEMORY = 64u << 20, DEFAULT_WORK = 100000000;
 
 static uint64_t lanes_of(const rsk_model *m) {
@@ -58,7 +58,7 @@ static uint64_t part_memory(const rsk_model *m, const rsk_part *p) {
     uint64_t nbytes = counter_nbytes[p->counter_type] * buckets * p->n_numbers;
     if (is_int && p->n_numbers == 1) nbytes += 3 * buckets;
     nbytes += (is_int ? 1u : 4u) * decode_entries(m, p) + 4 * (uint64_t)m->n_outputs;
-    nbytes += used_codes(p) * (nbytes_of_term(p) * terms_of_code(p) + CODE_NBYTES);
+    nbytes += used_codes(p) * (nbytes_of_term(p) * terms_of_code(p) + (rsk_is_pool(p) ? POOL_CODE : OWN_CODE));
     nbytes += 8 * named_codes(p) + 4 * (uint64_t)p->n_rows + columns_nbytes(p);
     nbytes += 4 * lanes * width_of(m, p) * ((uint64_t)p->n_groups + 1) + 4 * (uint64_t)p->n_groups;
     nbytes += 4 * (uint64_t)p->n_inputs + 6 * lanes * p->n_concat;

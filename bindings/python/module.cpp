@@ -252,6 +252,17 @@ NB_MODULE(_native, m) {
             return int(rsk_open(data.c_str(), data.size(), &limits, &model));
         },
         "data"_a, "max_nbytes"_a = 0, "max_memory"_a = 0, "max_work"_a = 0);
+    /* For tests: memory and work that the reader allows for, and the memory that a plan and one thread really take. */
+    m.def(
+        "file_totals",
+        [](nb::bytes data) {
+            const rsk_limits limits = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+            rsk_model model;
+            Model::check(rsk_open(data.c_str(), data.size(), &limits, &model));
+            const rsk_totals totals = rsk_totals_find(&model);
+            return nb::make_tuple(totals.memory, totals.work, rsk_memory_count(&model));
+        },
+        "data"_a);
     m.def("status_text", [](int status) { return rsk_status_text(rsk_status(status)); }, "status"_a);
     m.def("levels", [] {
         std::vector<int> found;

@@ -18,7 +18,7 @@ MEMORY_CAP = 64 << 20
 WORK_CAP = 100_000_000
 
 _FIXED = 1 << 20  # small arrays, alignment, tables of bytes
-_CODE_NBYTES = 112  # of a code beside its terms
+_OWN_CODE, _POOL_CODE = 40, 112  # bytes of a code beside its terms
 _LANES = 64
 _WIDEST_BLOCK = 16_384  # values or coordinates; wider models are run row by row
 _MOST_COLUMNS = 1 << 22  # entries of directions laid out for single rows
@@ -103,7 +103,7 @@ def _part_memory(model: SimpleNamespace, f: SimpleNamespace) -> int:
     nbytes += (1 if model.is_whole else 4) * _decode_entries(model, f) + 4 * model.n_outputs
     is_short = f.hash == _MINHASH or f.directions or n_inputs > _WIDEST_BLOCK
     term = 12 if f.hash == _L1 else 4 if is_short else 8
-    nbytes += used * (term * _terms(model, f) + _CODE_NBYTES)
+    nbytes += used * (term * _terms(model, f) + (_POOL_CODE if f.hash >= FIRST_POOL else _OWN_CODE))
     nbytes += 8 * f.n_rows * f.n_concat + 4 * f.n_rows
     columns = -(-f.n_rows // 64) * 64 * f.n_concat
     is_paper = f.hash == _L2 and f.fold == 0 and f.directions == 0
