@@ -397,10 +397,10 @@ static void test_file(const char *path) {
     rewind(stream);
     expect(fread(aligned, 1, nbytes, stream) == nbytes, "cannot be read");
     fclose(stream);
-    expect(rsk_open(aligned, nbytes, 0, &f.model) == RSK_OK, "is not accepted");
+    expect(rsk_open(aligned, nbytes, NULL, &f.model) == RSK_OK, "is not accepted");
     memcpy(file + 3, aligned, nbytes);
     memset(aligned, 0, nbytes);
-    const rsk_status status = rsk_open(file + 3, nbytes, 0, &f.model);
+    const rsk_status status = rsk_open(file + 3, nbytes, NULL, &f.model);
     expect(status == RSK_OK, rsk_status_text(status));
     if (status == RSK_OK) test_model(&f);
 }
