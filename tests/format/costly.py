@@ -40,7 +40,9 @@ class Draft:
     linear: int
     kinds: int
     parts: tuple[dict[str, Any], ...]
-    sizes: dict[str, int] = field(default_factory=lambda: {"n_columns": 1, "n_components": 1, "n_outputs": 1, "unused": 0})
+    sizes: dict[str, int] = field(
+        default_factory=lambda: {"n_columns": 1, "n_components": 1, "n_outputs": 1, "unused": 0}
+    )
 
     def records(self) -> tuple[SimpleNamespace, list[SimpleNamespace]]:
         """The fields of MODEL and of every PART."""
@@ -206,7 +208,7 @@ def draw(rng: np.random.Generator) -> Draft:
 
 
 def costly_drafts(seed: int, n: int) -> Iterator[Draft]:
-    """n drafts, each grown until nothing grows any more."""
+    """N drafts, each grown until nothing grows any more."""
     rng = np.random.default_rng(seed)
     for _ in range(n):
         draft = draw(rng)
@@ -234,7 +236,8 @@ def main(n: int, seed: int) -> None:
         data = draft.file()
         assert python_status(data) == _native.file_status(data) == Status.OK
         memory, work, taken = _native.file_totals(data)
-        assert taken <= memory <= MEMORY_CAP and work <= WORK_CAP
+        assert taken <= memory <= MEMORY_CAP
+        assert work <= WORK_CAP
         found.append((taken, work, draft))
     costliest = {*np.argsort([-taken for taken, _, _ in found])[:60], *np.argsort([-work for _, work, _ in found])[:60]}
     costliest |= set(range(0, n, max(1, n // 200)))
@@ -255,7 +258,8 @@ def main(n: int, seed: int) -> None:
     print(f"most operations a row {max(work for _, work, _ in found):,} of {WORK_CAP:,}")
     for name, times in (("first prediction", first), ("further row", further)):
         seconds, i = max(times)
-        print(f"longest {name} of {len(times)}: {seconds:.2f} s; {found[i][0]:,} bytes, {found[i][1]:,} operations: {found[i][2]}")
+        taken, work, draft = found[i]
+        print(f"longest {name} of {len(times)}: {seconds:.2f} s; {taken:,} bytes, {work:,} operations: {draft}")
 
 
 if __name__ == "__main__":

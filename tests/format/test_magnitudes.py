@@ -3,16 +3,18 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from build import native_status, python_status, sections_of, with_sections
 from forms import random_form, random_inputs
+from repsketch.errors import InputError
 from repsketch.io import Status, form_to_bytes, from_bytes
 from repsketch.io.records import PART_STRIDE, Section
 from repsketch.runtime.native import NativeRuntime
 from repsketch.sketch import Form
 from repsketch.sketch.query import query
 
-N_FORMS = 60
+N_FORMS, N_FILES = 60, 8
 #: Sizes from harmless to the largest of float32.
 SIZES = [1.0, 1e20, 1e30, 1e36, 1e37, 8e37, 3e38]
 
@@ -44,11 +46,9 @@ def test_accepted_files_have_finite_outputs():
     n_accepted = 0
     bad = []
     for seed in range(N_FORMS):
-        form = random_form(seed, largest=12)
-        if form.offset_stored_as != "float32":
-            form = replace(form, offset_stored_as="float32")
+        form = replace(random_form(seed, largest=12), offset_stored_as="float32")
         X = random_inputs(form, 40, seed)
-        for _ in range(8):
+        for _ in range(N_FILES):
             data = enlarged(form, rng)
             status = python_status(data)
             assert status == native_status(data)
@@ -61,3 +61,24 @@ def test_accepted_files_have_finite_outputs():
                 bad.append(seed)
     assert not bad
     assert n_accepted > 100
+
+
+def test_forms_and_files_have_the_same_bound(monkeypatch):
+    """What is written can be read, and what is refused when read cannot be made."""
+    rng, seen = np.random.default_rng(72), {True: 0, False: 0}
+    for seed in range(N_FORMS):
+        form = replace(random_form(seed, largest=12), offset_stored_as="float32")
+        for _ in range(N_FILES):
+            data = enlarged(form, rng)
+            is_good = python_status(data) == Status.OK
+            with monkeypatch.context() as patch:
+                patch.setattr("repsketch.io.read.LARGEST_MAGNITUDE", np.inf)
+                patch.setattr("repsketch.io.part_reader.LARGEST_MAGNITUDE", np.inf)
+                read = from_bytes(data).form
+            seen[is_good] += 1
+            if is_good:
+                assert form_to_bytes(replace(read)) == data
+            else:
+                with pytest.raises(InputError, match="so that float32 outputs stay finite"):
+                    replace(read)
+    assert min(seen.values()) > 100
