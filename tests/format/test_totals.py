@@ -10,7 +10,7 @@ from costly import RAISED, costly_drafts
 from forms import random_form
 from repsketch import lsh
 from repsketch.errors import InputError
-from repsketch.io import FormatError, Status, form_to_bytes, from_bytes, to_bytes
+from repsketch.io import FormatError, Status, describe, form_to_bytes, from_bytes, to_bytes
 from repsketch.io.totals import MEMORY_CAP, WORK_CAP, Totals, totals_of
 from repsketch.lsh import RowHashes
 from repsketch.sketch import CompiledSketch, Form
@@ -109,6 +109,9 @@ def test_the_caller_sets_the_limits(sketch, tmp_path):
     assert type(repsketch.load(path, max_memory=memory, max_work=work)) is type(sketch)
     with pytest.raises(FormatError, match=f"memory up to {memory:,}, max_memory={memory - 1:,}: .*raise max_memory"):
         repsketch.load(path, max_memory=memory - 1)
+    assert describe(path, max_memory=memory, max_work=work)["n_outputs"] == sketch.n_outputs
+    with pytest.raises(FormatError, match="WORK_CAP"):
+        describe(path, max_work=work - 1)
     with pytest.raises(FormatError, match=f"work up to {work:,}, max_work={work - 1:,}: .*raise max_work"):
         repsketch.load(path, max_work=work - 1)
 

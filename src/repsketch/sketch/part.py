@@ -165,13 +165,14 @@ class Part:
 
     def check_bounds(self, largest: int) -> None:
         """Refuse a part in the int precision one of whose sums could leave 32 bits, for |z| <= ``largest``."""
-        total, worst = self._largest_sums()
+        total, worst = self._largest_sums
         worst = max(largest_code_sum(self.hashes, largest), total, worst)
         if worst > LARGEST_INT:
             raise InputError(
                 f"a sum could reach {worst}; 32 bits hold {LARGEST_INT}. Use smaller counters or fewer rows."
             )
 
+    @cached_property
     def _largest_sums(self) -> tuple[int, int]:
         """Bounds in the int precision: of a sum over rows, and of an accumulator, which a shared decode makes of it."""
         sums = np.abs(self.counters.astype(np.int64)).max(axis=1)  # (L, q)
@@ -188,7 +189,7 @@ class Part:
     def magnitudes(self) -> tuple[float, float]:
         """Bounds of the largest number that the part computes, and of an accumulator."""
         if self.is_whole:
-            return 0.0, float(self._largest_sums()[1])
+            return 0.0, float(self._largest_sums[1])
         shared, rows = self.shared_decode, self.row_decode
         found = Magnitudes(
             largest_size(self.counters),
