@@ -1,8 +1,6 @@
 /* fuzz_file.c: everything that the bytes of a file can reach: the reader, plans, predictions.
  *
- * For any fuzzer that calls LLVMFuzzerTestOneInput; native/tests/mutate.c is the one of `make sanitize`. With clang:
- *
- *     clang -g -O1 -fsanitize=fuzzer,address,undefined -ffp-contract=off -I.. fuzz_file.c ../rsk.c ../rsk_[bdfhlpt]*.c
+ * For any fuzzer that calls LLVMFuzzerTestOneInput: mutate_main.c is the one of `make sanitize`, fuzz.sh runs libFuzzer.
  *
  * The bytes lie in a block of exactly their size, plans and working memory too, so that the sanitizers see every step
  * beyond. Of a file that is accepted, plan and working memory must take no more than the reader allowed for, every
@@ -18,7 +16,7 @@
 
 enum { USUAL_WORK = 1 << 11, N_ROWS = 6, NAN_ROW = N_ROWS - 1 };
 
-rsk_status fuzz_status; /* of the last input; for mutate.c */
+rsk_status fuzz_status; /* of the last input; for mutate_main.c */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
