@@ -14,10 +14,11 @@ static uint64_t lanes_of(const rsk_model *m) {
     return m->n_values > RSK_WIDEST_BLOCK || m->n_components > RSK_WIDEST_BLOCK ? 1 : RSK_LANES;
 }
 
-/* Entries of the projection; in int few columns are also projected straight from their bytes. */
+/* In int a projection of few columns is also laid out for bytes, with entries for all columns. */
 static uint64_t entries_beside(const rsk_model *m) {
-    const bool has_bytes = m->precision == RSK_INT && m->n_features <= RSK_WIDEST_BLOCK;
-    return rsk_has_matrix(m) && has_bytes ? (uint64_t)m->n_features * m->n_components : 0;
+    const bool is_narrow = m->n_features <= RSK_WIDEST_BLOCK && m->n_components <= RSK_WIDEST_BLOCK;
+    const bool has_bytes = rsk_has_matrix(m) && m->precision == RSK_INT && is_narrow;
+    return has_bytes ? (uint64_t)m->n_features * m->n_components : 0;
 }
 
 static uint64_t named_codes(const rsk_part *p) { return (uint64_t)p->n_rows * p->n_concat; }
@@ -48,7 +49,7 @@ static uint64_t decode_entries(const rsk_model *m, const rsk_part *p) {
 /* Directions laid out once more for single rows. */
 static uint64_t columns_nbytes(const rsk_part *p) {
     const uint64_t n_codes = (((uint64_t)p->n_rows + 63u) & ~(uint64_t)63u) * p->n_concat;
-    if (!rsk_wraps16(p) || n_codes * p->n_inputs > RSK_MOST_COLUMNS) return 0;
+    if (!rsk_wraps16(p) || !rsk_has_single_counters(p) || n_codes * p->n_inputs > RSK_MOST_COLUMNS) return 0;
     return 5 * n_codes * ((uint64_t)p->n_inputs + 5);
 }
 

@@ -19,8 +19,8 @@ from repsketch.sketch.part import Part
 
 L2 = {"hash": 0, "n_parameters": 1, "width": 1.0, "counter_type": 3}
 GROUPS = {"n_rows": 65_536, "n_groups": 65_536, "aggregate": 2, "n_numbers": 32, "counter_type": 3}
-#: What a bound may be beyond what is taken: four times, and 1 MiB of fixed arrays.
-LOOSE, FIXED = 4, 1 << 20
+#: What a bound may be beyond what is taken: five times, and 1 MiB of fixed arrays.
+LOOSE, FIXED = 5, 1 << 20
 
 
 def wide(n: int) -> dict[str, int]:

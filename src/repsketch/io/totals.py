@@ -60,7 +60,7 @@ def totals_of(model: SimpleNamespace, parts: Sequence[SimpleNamespace]) -> Total
     d, n_values, p, n_outputs = model.n_features, model.n_values, model.n_components, model.n_outputs
     lanes = _lanes(model)
     entries = n_values * p if model.has_matrix else 0
-    beside = d * p if model.has_matrix and model.is_whole and d <= _WIDEST_BLOCK else 0
+    beside = d * p if model.has_matrix and model.is_whole and max(d, p) <= _WIDEST_BLOCK else 0
     linear = p * n_outputs if model.linear else 0
     memory = _FIXED + 20 * model.n_columns + 4 * d + 8 * p + 8 * n_outputs + 4 * linear
     memory += 4 * lanes * (2 * n_values + p + n_outputs)
@@ -107,6 +107,7 @@ def _part_memory(model: SimpleNamespace, f: SimpleNamespace) -> int:
     nbytes += 8 * f.n_rows * f.n_concat + 4 * f.n_rows
     columns = -(-f.n_rows // 64) * 64 * f.n_concat
     is_paper = f.hash == _L2 and f.fold == 0 and f.directions == 0
+    is_paper = is_paper and f.n_numbers == f.n_groups == 1 and f.decode == 0
     if is_paper and columns * n_inputs <= _MOST_COLUMNS:
         nbytes += 5 * columns * (n_inputs + 5)
     nbytes += 4 * lanes * width * (f.n_groups + 1) + 4 * f.n_groups
