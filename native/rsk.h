@@ -1,7 +1,7 @@
 /* rsk.h: predict with a sketch, in C99, without malloc, globals, stdio or libm.
  *
  *     rsk_model model;
- *     rsk_status status = rsk_open(file, n_bytes, 0, &model);                   check a .rsk file that lies in memory
+ *     rsk_status status = rsk_open(file, n_bytes, NULL, &model);                check a .rsk file that lies in memory
  *     size_t size = rsk_plan_nbytes(&model, 0);                                 memory is the caller's
  *     status = rsk_plan_make(&model, 0, -1, memory, size, &plan);               unpack the hash functions
  *     status = rsk_predict(plan, row, outputs, scratch);                        one row
@@ -81,8 +81,22 @@ typedef struct rsk_model {
     rsk_part parts[RSK_MAX_PARTS];
 } rsk_model;
 
-/* Check all of a file and find its way around in it. max_nbytes: largest file accepted, 0 for 64 MiB. */
-rsk_status rsk_open(const void *file, size_t nbytes, size_t max_nbytes, rsk_model *model);
+/* What a model costs at most, computed from its sizes alone (docs/spec/format.md, *Totals*). */
+typedef struct rsk_totals {
+    uint64_t memory; /* bytes of a plan that is not compact and of the working memory of one thread */
+    uint64_t work;   /* operations of one row */
+} rsk_totals;
+
+/* What a caller accepts. 0: the default; UINT64_MAX: no limit. */
+typedef struct rsk_limits {
+    uint64_t max_nbytes; /* of the file; 64 MiB */
+    uint64_t max_memory; /* of rsk_totals; 64 MiB. A compact plan takes less: a caller who uses one may raise this */
+    uint64_t max_work;   /* of rsk_totals; 10^8 */
+} rsk_limits;
+
+/* Check all of a file and find its way around in it. limits: NULL for the defaults. */
+rsk_status rsk_open(const void *file, size_t nbytes, const rsk_limits *limits, rsk_model *model);
+rsk_totals rsk_totals_find(const rsk_model *model);
 
 /* Instruction sets. Every one gives the same bits. */
 enum { RSK_SCALAR = 0, RSK_NEON, RSK_AVX2, RSK_AVX512, RSK_N_LEVELS };

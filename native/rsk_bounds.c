@@ -35,7 +35,14 @@ static uint64_t largest_coordinate(const rsk_model *m, bool has_numeric) {
     return rsk_has_matrix(m) ? m->limit : largest_value(m, has_numeric);
 }
 
-rsk_status rsk_bounds_check_model(const rsk_model *m, bool has_numeric) {
+/* The sum as the largest one, if it is; refused where 32 bits do not hold it. */
+static rsk_status keep_largest(uint64_t sum, uint32_t *largest) {
+    RSK_REFUSE_IF(sum > LARGEST_INT, OVERFLOW);
+    if (sum > *largest) *largest = (uint32_t)sum;
+    return RSK_OK;
+}
+
+rsk_status rsk_bounds_check_model(const rsk_model *m, bool has_numeric, uint32_t *largest) {
     uint64_t sums[TILE];
     const uint64_t value = largest_value(m, has_numeric), coordinate = largest_coordinate(m, has_numeric);
     const uint32_t bits = m->projection_kind == RSK_MATRIX_INT8 ? 8 : 2;
@@ -51,7 +58,7 @@ rsk_status rsk_bounds_check_model(const rsk_model *m, bool has_numeric) {
     }
     for (uint32_t first = 0; m->linear != NULL && first < m->n_outputs; first += TILE) {
         const uint32_t n = sum_columns(m->linear, rsk_linear_bits(m), m->n_components, m->n_outputs, first, sums);
-        for (uint32_t j = 0; j < n; j++) RSK_REFUSE_IF(coordinate * sums[j] > LARGEST_INT, OVERFLOW);
+        for (uint32_t j = 0; j < n; j++) RSK_TRY(keep_largest(coordinate * sums[j], largest));
     }
     return RSK_OK;
 }
@@ -137,7 +144,7 @@ static rsk_status add_decoded(const rsk_model *m, const rsk_part *p, const uint3
     return RSK_OK;
 }
 
-static rsk_status check_decoded_bounds(const rsk_model *m, const rsk_part *p) {
+static rsk_status check_decoded_bounds(const rsk_model *m, const rsk_part *p, uint32_t *largest) {
     uint32_t factors[FACTORS], sums[OUTPUTS];
     const uint32_t n_factors = p->decode == RSK_DECODE_ROWS ? p->n_rows : p->n_numbers;
     for (uint32_t output = 0; output < m->n_outputs; output += OUTPUTS) {
@@ -148,16 +155,20 @@ static rsk_status check_decoded_bounds(const rsk_model *m, const rsk_part *p) {
             if (output == 0 || n_factors > FACTORS) RSK_TRY(find_factors(p, first, n, factors));
             RSK_TRY(add_decoded(m, p, factors, first, n, output, n_outputs, sums));
         }
+        for (uint32_t c = 0; c < n_outputs; c++) RSK_TRY(keep_largest(sums[c], largest));
     }
     return RSK_OK;
 }
 
-rsk_status rsk_bounds_check_part(const rsk_model *m, const rsk_part *p, bool has_numeric) {
+rsk_status rsk_bounds_check_part(const rsk_model *m, const rsk_part *p, bool has_numeric, uint32_t *largest) {
     uint32_t sums[FACTORS];
     const uint64_t coordinate = p->source == 0 ? largest_value(m, has_numeric) : largest_coordinate(m, has_numeric);
     RSK_REFUSE_IF(largest_code_sum(p, coordinate) > LARGEST_INT, OVERFLOW);
-    if (p->decode != RSK_NO_DECODE) return check_decoded_bounds(m, p);
-    for (uint32_t first = 0; first < p->n_numbers; first += FACTORS)
-        RSK_TRY(sum_row_sizes(p, first, p->n_numbers - first < FACTORS ? p->n_numbers - first : FACTORS, sums));
+    if (p->decode != RSK_NO_DECODE) return check_decoded_bounds(m, p, largest);
+    for (uint32_t first = 0; first < p->n_numbers; first += FACTORS) {
+        const uint32_t n = p->n_numbers - first < FACTORS ? p->n_numbers - first : FACTORS;
+        RSK_TRY(sum_row_sizes(p, first, n, sums));
+        for (uint32_t k = 0; k < n; k++) RSK_TRY(keep_largest(sums[k], largest));
+    }
     return RSK_OK;
 }

@@ -1,5 +1,5 @@
 /* rsk_check.h: what the files of the reader share: rsk_file.c, rsk_sections.c, rsk_part.c, rsk_bounds.c, rsk_digest.c,
- * rsk_extras.c, rsk_text.c. */
+ * rsk_totals.c, rsk_magnitudes.c, rsk_extras.c, rsk_text.c. */
 #ifndef RSK_CHECK_H
 #define RSK_CHECK_H
 
@@ -42,9 +42,19 @@ void rsk_crc_prepare(uint32_t table[256]);
 uint32_t rsk_crc_add(const uint32_t table[256], uint32_t crc, const uint8_t *bytes, uint64_t n);
 uint32_t rsk_digest_find(const rsk_model *model, const rsk_part *part, const uint32_t crc_table[256]);
 
-/* rsk_bounds.c: the int precision keeps within 32 bits. All arrays must have been checked before. */
-rsk_status rsk_bounds_check_model(const rsk_model *model, bool has_numeric);
-rsk_status rsk_bounds_check_part(const rsk_model *model, const rsk_part *part, bool has_numeric);
+/* rsk_bounds.c: the int precision keeps within 32 bits. All arrays must have been checked before. `largest`: in, 0; out,
+ * the largest size of the linear term, or of an accumulator. */
+rsk_status rsk_bounds_check_model(const rsk_model *model, bool has_numeric, uint32_t *largest);
+rsk_status rsk_bounds_check_part(const rsk_model *model, const rsk_part *part, bool has_numeric, uint32_t *largest);
+
+/* rsk_totals.c: memory and work within what the caller accepts. All parts must have been checked before. */
+rsk_status rsk_totals_check(const rsk_model *model, const rsk_limits *limits);
+
+/* rsk_magnitudes.c: outputs are finite for every finite input. All arrays must have been checked before. */
+typedef struct rsk_sum_bounds { /* of the int precision, from rsk_bounds.c */
+    uint32_t linear, accumulators[RSK_MAX_PARTS];
+} rsk_sum_bounds;
+rsk_status rsk_magnitudes_check(const rsk_model *model, const rsk_sum_bounds *bounds);
 
 /* rsk_extras.c: sections SUMS and INTERVALS. All other arrays must have been checked before. */
 rsk_status rsk_sums_check(const rsk_model *model);

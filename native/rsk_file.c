@@ -202,7 +202,7 @@ static rsk_status check_outputs(rsk_reader *r, rsk_model *m) {
     return check_offset(r, m);
 }
 
-/* ---- paragraphs 9 and 10: the other sections ---- */
+/* ---- paragraph 12: the other sections ---- */
 
 static rsk_status check_optional(const rsk_reader *r, rsk_model *m) {
     m->classes = rsk_section_find(r, CLASSES, &m->classes_nbytes);
@@ -224,19 +224,22 @@ static rsk_status check_optional(const rsk_reader *r, rsk_model *m) {
     return RSK_OK;
 }
 
-rsk_status rsk_open(const void *file, size_t nbytes, size_t max_nbytes, rsk_model *model) {
+rsk_status rsk_open(const void *file, size_t nbytes, const rsk_limits *limits, rsk_model *model) {
+    const rsk_limits defaults = {0, 0, 0}, *accepted = limits == NULL ? &defaults : limits;
     rsk_reader r;
     memset(model, 0, sizeof *model);
     memset(&r, 0, sizeof r);
     r.file = file;
     rsk_crc_prepare(r.crc_table);
-    RSK_TRY(rsk_framing_check(&r, nbytes, max_nbytes == 0 ? FILE_CAP : max_nbytes));
+    RSK_TRY(rsk_framing_check(&r, nbytes, accepted->max_nbytes == 0 ? FILE_CAP : accepted->max_nbytes));
     RSK_TRY(check_model(&r, model));
     RSK_TRY(check_columns(&r, model));
     RSK_TRY(check_projection(&r, model));
     RSK_TRY(check_outputs(&r, model));
-    if (model->precision == RSK_INT) RSK_TRY(rsk_bounds_check_model(model, r.n_numeric > 0));
+    if (model->precision == RSK_INT) RSK_TRY(rsk_bounds_check_model(model, r.n_numeric > 0, &r.bounds.linear));
     for (uint32_t i = 0; i < model->n_parts; i++) RSK_TRY(rsk_part_check(&r, i, model, &model->parts[i]));
+    RSK_TRY(rsk_totals_check(model, accepted));
+    RSK_TRY(rsk_magnitudes_check(model, &r.bounds));
     RSK_TRY(rsk_asked_check(&r));
     return check_optional(&r, model);
 }

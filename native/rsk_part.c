@@ -169,7 +169,8 @@ rsk_status rsk_part_check(rsk_reader *r, uint32_t index, const rsk_model *m, rsk
     RSK_TRY(rsk_is_pool(p) ? check_pool(m, p) : check_own(p));
     RSK_TRY(check_reading(m, p));
     RSK_TRY(check_part_arrays(r, base, m, p));
-    if (m->precision == RSK_INT) RSK_TRY(rsk_bounds_check_part(m, p, r->n_numeric > 0));
+    if (m->precision == RSK_INT)
+        RSK_TRY(rsk_bounds_check_part(m, p, r->n_numeric > 0, &r->bounds.accumulators[index]));
     RSK_REFUSE_IF(rsk_digest_find(m, p, r->crc_table) != rsk_u32(f + 68), DIGEST);
     return RSK_OK;
 }

@@ -322,7 +322,7 @@ static size_t scratch_nbytes(const rsk_plan *plan, size_t lanes) {
         if (plan->parts[i].column_stride)
             size += (uint64_t)plan->parts[i].column_stride * (4u * m->parts[i].n_concat + 4u) +
                     24u * (uint64_t)m->parts[i].n_inputs + 512u;
-    if (lanes > 1 && m->precision == RSK_FLOAT32) size += ((uint64_t)m->n_features + 16u) * lanes * 4;
+    if (lanes > 1 && plan->is_plain_float) size += ((uint64_t)m->n_features + 16u) * lanes * 4; /* float_read_dense */
     if (lanes > 1) size += (uint64_t)plan->byte_stride * lanes * 4;
     if (lanes == 1) size += (uint64_t)m->n_components * 4 + 256; /* sums of one_project */
     size += widest + (uint64_t)m->n_outputs * lanes * 4 + 16 * 128;
@@ -355,12 +355,23 @@ static void lay_out(rsk_plan *plan, const rsk_model *model, int compact, int lev
     plan->block_scratch = block > SIZE_MAX - table ? SIZE_MAX : block + table;
 }
 
+/* Bytes of a plan, whose record comes back in `plan`. */
+static uint64_t count_nbytes(const rsk_model *model, int compact, rsk_plan *plan) {
+    rsk_arena a = {NULL, 0};
+    lay_out(plan, model, compact, RSK_SCALAR, &a); /* all take the same */
+    return a.used + ((sizeof(rsk_plan) + 63u) & ~(uint64_t)63u);
+}
+
 size_t rsk_plan_nbytes(const rsk_model *model, int compact) {
     rsk_plan plan;
-    rsk_arena a = {NULL, 0};
-    lay_out(&plan, model, compact, RSK_SCALAR, &a); /* all take the same */
-    const uint64_t nbytes = a.used + ((sizeof(rsk_plan) + 63u) & ~(uint64_t)63u);
+    const uint64_t nbytes = count_nbytes(model, compact, &plan);
     return nbytes > SIZE_MAX ? SIZE_MAX : (size_t)nbytes;
+}
+
+uint64_t rsk_memory_count(const rsk_model *model) {
+    rsk_plan plan;
+    const uint64_t nbytes = count_nbytes(model, 0, &plan);
+    return nbytes + (plan.row_scratch > plan.block_scratch ? plan.row_scratch : plan.block_scratch);
 }
 
 rsk_status rsk_plan_make(const rsk_model *model, int compact, int level, void *memory, size_t nbytes,

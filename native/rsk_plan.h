@@ -129,6 +129,9 @@ struct rsk_plan {
     size_t row_scratch, block_scratch;
 };
 
+/* Bytes that a plan which is not compact and the working memory of one thread take: what rsk_totals_find bounds. */
+uint64_t rsk_memory_count(const rsk_model *model);
+
 /* Positions of the non-zeros of a code with their signs as terms, in rising order; how many. terms[n_inputs]. */
 uint32_t rsk_terms_draw(const rsk_model *model, const rsk_part *part, uint32_t code, uint32_t *terms);
 /* Start of a level, or bias of a bit, of a code with these terms. */

@@ -18,6 +18,7 @@ typedef struct {
     uint32_t n_sections;
     uint32_t asked;     /* bit i: section i belongs to the model */
     uint32_t n_numeric; /* columns */
+    rsk_sum_bounds bounds;
     uint32_t crc_table[256];
 } rsk_reader;
 

@@ -39,7 +39,9 @@ class Model {
         const char *bytes = data.c_str();
         const size_t length = data.size();
         nb::gil_scoped_release release; // a plan may take seconds
-        check(rsk_open(bytes, length, max_nbytes, &model_));
+        /* No limit on memory and work: sketches made in this process have none, files have met theirs when read. */
+        const rsk_limits limits = {max_nbytes, UINT64_MAX, UINT64_MAX};
+        check(rsk_open(bytes, length, &limits, &model_));
         if (compact < 0) compact = rsk_plan_nbytes(&model_, 0) > LARGEST_PLAN;
         const size_t nbytes = rsk_plan_nbytes(&model_, compact);
         memory_ = std::make_unique<Aligned>(nbytes);
@@ -194,9 +196,21 @@ void define_model(nb::module_ &m) {
         .def_prop_ro("n_outputs", &Model::n_outputs);
     m.def(
         "file_status",
-        [](nb::bytes data, size_t max_nbytes) {
+        [](nb::bytes data, uint64_t max_nbytes, uint64_t max_memory, uint64_t max_work) {
+            const rsk_limits limits = {max_nbytes, max_memory, max_work};
             rsk_model model;
-            return int(rsk_open(data.c_str(), data.size(), max_nbytes, &model));
+            return int(rsk_open(data.c_str(), data.size(), &limits, &model));
         },
-        "data"_a, "max_nbytes"_a = 0);
+        "data"_a, "max_nbytes"_a = 0, "max_memory"_a = 0, "max_work"_a = 0);
+    /* For tests: memory and work that the reader allows for, and the memory that a plan and one thread really take. */
+    m.def(
+        "file_totals",
+        [](nb::bytes data) {
+            const rsk_limits limits = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+            rsk_model model;
+            Model::check(rsk_open(data.c_str(), data.size(), &limits, &model));
+            const rsk_totals totals = rsk_totals_find(&model);
+            return nb::make_tuple(totals.memory, totals.work, rsk_memory_count(&model));
+        },
+        "data"_a);
 }

@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
     const size_t nbytes = (size_t)lseek(file, 0, SEEK_END);
     const void *bytes = mmap(NULL, nbytes, PROT_READ, MAP_PRIVATE, file, 0);
     rsk_model model;
-    check(bytes == MAP_FAILED ? RSK_NOT_REGULAR : rsk_open(bytes, nbytes, 0, &model));
+    check(bytes == MAP_FAILED ? RSK_NOT_REGULAR : rsk_open(bytes, nbytes, NULL, &model));
 
     /* 2. The plan, once: hash functions unpacked for the best instruction set of this machine (-1). */
     const rsk_plan *plan;

@@ -73,7 +73,7 @@ rsk_status open_bytes(const uint8_t *bytes, uint32_t nbytes) {
     uint8_t *copy = malloc(nbytes + (nbytes == 0));
     if (copy == NULL) abort();
     memcpy(copy, bytes, nbytes);
-    const rsk_status status = rsk_open(copy, nbytes, 0, &model);
+    const rsk_status status = rsk_open(copy, nbytes, NULL, &model);
     free(copy);
     return status;
 }

@@ -1,36 +1,17 @@
-/* mutate.c: good files with something wrong in them, by the million, for fuzz_file.c.
- *
- *     mutate [--seed N] [--inputs N] [--first N] FILE...
+/* mutate.c: good files with something wrong in them, for mutate_main.c and fuzz_mutator.c.
  *
  * Knows the format (docs/spec/format.md): it changes fields to the values where readers break, moves, cuts, copies and
  * exchanges sections, and then repairs most of what earlier checks would stumble over (sizes that follow from others,
  * lengths of sections, checksums, digests), so that the later checks and the predictions see wrong files too.
- * Input number i of a seed is always the same bytes, whatever came before: --first i --inputs 1 repeats it.
  */
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "mutate.h"
 #include "rsk_sections.h"
 
-extern rsk_status fuzz_status;
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-enum { MOST_SEEDS = 256, N_STATUSES = 128 };
-
-typedef struct {
-    size_t nbytes;
-    uint8_t *bytes;
-    document sections;
-} seed_file;
-
-static seed_file seeds[MOST_SEEDS];
-static uint32_t n_seeds;
-static uint8_t output[2 * LARGEST_FILE]; /* of one input */
-static uint64_t run_seed, input_number;
+document seeds[MOST_SEEDS];
+uint32_t n_seeds;
+uint8_t output[2 * LARGEST_FILE];
 static uint32_t crc_table[256];
 
 /* ---- contents ---- */
@@ -101,7 +82,7 @@ static void swap(document *doc) {
 
 /* A section of another file, in place of the one of that type. */
 static void splice(document *doc) {
-    const document *other = &seeds[below(n_seeds)].sections;
+    const document *other = &seeds[below(n_seeds)];
     const section taken = other->sections[below(other->n_sections)];
     section *s = find(doc, taken.type);
     if (s != NULL) *s = taken;
@@ -110,7 +91,7 @@ static void splice(document *doc) {
 
 /* All sections of a part of another file become a further part of this one. */
 static void splice_part(document *doc) {
-    const document *other = &seeds[below(n_seeds)].sections;
+    const document *other = &seeds[below(n_seeds)];
     section *model = find(doc, MODEL);
     const uint32_t base = 8 * below(4);
     for (uint32_t i = doc->n_sections; i-- > 0;)
@@ -266,10 +247,9 @@ static size_t change_framing(size_t nbytes) {
     return nbytes;
 }
 
-/* Writes the digests that the hash functions of a file really have, into one that is good but for them. */
-static void repair_digests(size_t nbytes) {
+void repair_digests(size_t nbytes) {
     rsk_model model; /* filled up to the part that was refused */
-    rsk_open(output, nbytes, 0, &model);
+    rsk_open(output, nbytes, NULL, &model);
     for (uint32_t i = 0; i < rsk_u32(output + 12); i++) {
         const uint8_t *entry = output + 32 + 24 * i;
         const uint32_t type = rsk_u32(entry), index = (type - PART) / 8;
@@ -287,9 +267,8 @@ static mutation *const mutations[] = {
     splice,       splice_part,  change_table,   change_metadata, change_metadata, change_table,
 };
 
-/* The next input in `output`; its length. */
-static size_t make_input(void) {
-    document doc = seeds[below(n_seeds)].sections;
+size_t make_input(document doc) {
+    rsk_crc_prepare(crc_table);
     for (uint32_t n = one_in(4) ? 1 : 1 + below(5); n > 0; n--)
         mutations[below(sizeof mutations / sizeof mutations[0])](&doc);
     if (doc.must_agree || !one_in(4)) agree(&doc);
@@ -302,90 +281,16 @@ static size_t make_input(void) {
     return nbytes;
 }
 
-/* ---- the program ---- */
-
-static void read_seed(const char *path) {
-    rsk_model model;
-    FILE *stream = fopen(path, "rb");
-    seed_file *seed = &seeds[n_seeds++];
-    seed->bytes = malloc(LARGEST_FILE);
-    if (n_seeds == MOST_SEEDS || stream == NULL || seed->bytes == NULL) {
-        fprintf(stderr, "mutate: cannot read %s\n", path);
-        exit(2);
+bool take_apart(const uint8_t *bytes, size_t nbytes, document *doc) {
+    doc->n_sections = nbytes < 32 ? 0 : rsk_u32(bytes + 12);
+    doc->must_agree = false;
+    if (doc->n_sections == 0 || doc->n_sections > 32 || 32 + 24 * (size_t)doc->n_sections > nbytes) return false;
+    for (uint32_t i = 0; i < doc->n_sections; i++) {
+        const uint8_t *entry = bytes + 32 + 24 * i;
+        const uint32_t offset = rsk_u32(entry + 8), length = rsk_u32(entry + 12);
+        if ((uint64_t)offset + length > nbytes) return false;
+        const section s = {rsk_u32(entry), rsk_u32(entry + 4), length, bytes + offset};
+        doc->sections[i] = s;
     }
-    seed->nbytes = fread(seed->bytes, 1, LARGEST_FILE, stream);
-    fclose(stream);
-    const rsk_status status = rsk_open(seed->bytes, seed->nbytes, 0, &model);
-    if (status != RSK_OK) {
-        fprintf(stderr, "mutate: %s: %s\n", path, rsk_status_text(status));
-        exit(2);
-    }
-    seed->sections.n_sections = rsk_u32(seed->bytes + 12);
-    for (uint32_t i = 0; i < seed->sections.n_sections; i++) {
-        const uint8_t *entry = seed->bytes + 32 + 24 * i;
-        const section s = {rsk_u32(entry), rsk_u32(entry + 4), rsk_u32(entry + 12), seed->bytes + rsk_u32(entry + 8)};
-        seed->sections.sections[i] = s;
-    }
-}
-
-/* The sanitizers end with abort(), as fuzz_file.c does, so that the input that was too much can be named. */
-static void say_which(int signal_number) {
-    (void)signal_number;
-    fprintf(stderr, "mutate: died; again with --seed %llu --first %llu --inputs 1\n", (unsigned long long)run_seed,
-            (unsigned long long)input_number);
-}
-
-const char *__asan_default_options(void);
-const char *__ubsan_default_options(void);
-const char *__asan_default_options(void) { return "abort_on_error=1:quarantine_size_mb=4"; }
-const char *__ubsan_default_options(void) { return "abort_on_error=1:print_stacktrace=1"; }
-
-static void print_histogram(const uint64_t counts[N_STATUSES]) {
-    static const struct {
-        int32_t number;
-        const char *name;
-    } known[] = {
-#define RSK_STATUS(name, number, text) {number, #name},
-#include "rsk_status.def"
-#undef RSK_STATUS
-    };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (counts[known[i].number] != 0)
-            printf("%10llu %s\n", (unsigned long long)counts[known[i].number], known[i].name);
-}
-
-int main(int argc, char **argv) {
-    static uint64_t counts[N_STATUSES];
-    uint64_t n_inputs = 100000, first = 0;
-    run_seed = 1;
-    for (int i = 1; i < argc; i++) {
-        if (i + 1 < argc && strcmp(argv[i], "--seed") == 0) run_seed = strtoull(argv[++i], NULL, 10);
-        else if (i + 1 < argc && strcmp(argv[i], "--inputs") == 0) n_inputs = strtoull(argv[++i], NULL, 10);
-        else if (i + 1 < argc && strcmp(argv[i], "--first") == 0) first = strtoull(argv[++i], NULL, 10);
-        else read_seed(argv[i]);
-    }
-    if (n_seeds == 0) {
-        fprintf(stderr, "usage: mutate [--seed N] [--inputs N] [--first N] FILE...\n");
-        return 2;
-    }
-    signal(SIGABRT, say_which);
-    rsk_crc_prepare(crc_table);
-    const clock_t start = clock();
-    for (input_number = first; input_number < first + n_inputs; input_number++) {
-        begin((run_seed << 40) + input_number * 0xD1B54A32D192ED03u);
-        const size_t nbytes = make_input();
-        const bool keeps_digests = one_in(8);
-        LLVMFuzzerTestOneInput(output, nbytes);
-        for (uint32_t n = 0; n < RSK_MAX_PARTS && fuzz_status == RSK_DIGEST && !keeps_digests; n++) {
-            repair_digests(nbytes);
-            LLVMFuzzerTestOneInput(output, nbytes);
-        }
-        counts[fuzz_status]++;
-    }
-    const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-    printf("mutate: seed %llu, %u files, %llu inputs, %llu accepted, %.0f inputs/s\n", (unsigned long long)run_seed,
-           (unsigned)n_seeds, (unsigned long long)n_inputs, (unsigned long long)counts[RSK_OK],
-           (double)n_inputs / seconds);
-    print_histogram(counts);
-    return 0;
+    return true;
 }

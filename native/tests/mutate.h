@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MOST_SECTIONS = 36, LARGEST_SECTION = 24576, LARGEST_FILE = 1 << 16 };
+enum { MOST_SECTIONS = 36, LARGEST_SECTION = 24576, LARGEST_FILE = 1 << 16, MOST_SEEDS = 256 };
 
 typedef struct {
     uint32_t type, flags, nbytes;
@@ -39,5 +39,13 @@ void change_field(document *doc);
 void change_size(document *doc);
 void agree(document *doc);   /* sizes follow from others */
 void fit_all(document *doc); /* lengths of sections follow from sizes */
+
+/* mutate.c */
+extern document seeds[MOST_SEEDS]; /* good files, at least one; their bytes are the caller's */
+extern uint32_t n_seeds;
+extern uint8_t output[2 * LARGEST_FILE];                                  /* of one input */
+bool take_apart(const uint8_t *bytes, size_t nbytes, document *doc);     /* false if that cannot be done */
+size_t make_input(document doc);   /* a damaged version of it in `output`; its length */
+void repair_digests(size_t nbytes); /* writes those that the hash functions of `output` really have */
 
 #endif

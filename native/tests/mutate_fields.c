@@ -39,7 +39,8 @@ void change_field(document *doc) {
 /* Some size becomes a large one, of all magnitudes alike; others small where the file would become too long. */
 void change_size(document *doc) {
     static const uint8_t offsets[] = {8, 20, 24, 28, 32, 36, 40, 44};
-    const uint32_t offset = offsets[below(sizeof offsets)], bits = below(17), size = (1u << bits) + below(1u << bits);
+    const uint32_t offset = offsets[below(sizeof offsets)], bits = below(offset <= 20 ? 21 : 17);
+    const uint32_t size = (1u << bits) + below(1u << bits);
     section *s = find(doc, offset <= 24 ? MODEL : PART);
     if (s == NULL || s->nbytes < 64) return;
     uint8_t *bytes = own(s, s->nbytes);

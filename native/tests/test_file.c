@@ -122,15 +122,16 @@ static void test_changes_with_good_checksums(file *f) {
 static void test_framing(file *f) {
     uint8_t bytes[64] = {0};
     rsk_model model;
-    expect(rsk_open(NULL, 0, 0, &model), RSK_EMPTY, "no bytes");
+    expect(rsk_open(NULL, 0, NULL, &model), RSK_EMPTY, "no bytes");
     expect(open_bytes(bytes, 31), RSK_TOO_SHORT, "31 bytes");
     expect(open_bytes(bytes, 32), RSK_MAGIC, "zeros");
     expect(open_bytes((const uint8_t *)"KSR\x89............................", 32), RSK_SWAPPED, "reversed magic");
     expect(open_bytes((const uint8_t *)"PK\x03\x04............................", 32), RSK_MAGIC, "a zip archive");
     start_threshold(f);
     assemble(f);
-    expect(rsk_open(f->bytes, f->nbytes, f->nbytes - 1, &model), RSK_FILE_CAP, "over the cap");
-    expect(rsk_open(f->bytes, f->nbytes, f->nbytes, &model), RSK_OK, "at the cap");
+    const rsk_limits below = {f->nbytes - 1, 0, 0}, exact = {f->nbytes, 0, 0};
+    expect(rsk_open(f->bytes, f->nbytes, &below, &model), RSK_FILE_CAP, "over the cap");
+    expect(rsk_open(f->bytes, f->nbytes, &exact, &model), RSK_OK, "at the cap");
     static const struct {
         uint32_t offset, n_bytes, number;
         rsk_status status;
@@ -365,6 +366,24 @@ static void test_metadata(file *f) {
     }
 }
 
+/* Limits that the caller sets: just enough, one too few, and none at all. */
+static void test_totals(file *f) {
+    rsk_model model;
+    start_threshold(f);
+    assemble(f);
+    expect(rsk_open(f->bytes, f->nbytes, NULL, &model), RSK_OK, "the default limits");
+    const rsk_totals totals = rsk_totals_find(&model);
+    const rsk_limits exact = {0, totals.memory, totals.work}, none = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    const rsk_limits memory = {0, totals.memory - 1, 0}, work = {0, 0, totals.work - 1};
+    expect(rsk_open(f->bytes, f->nbytes, &exact, &model), RSK_OK, "at the limits");
+    expect(rsk_open(f->bytes, f->nbytes, &none, &model), RSK_OK, "no limits");
+    expect(rsk_open(f->bytes, f->nbytes, &memory, &model), RSK_MEMORY_CAP, "one byte more than accepted");
+    expect(rsk_open(f->bytes, f->nbytes, &work, &model), RSK_WORK_CAP, "one operation more than accepted");
+    start_minhash(f);
+    put(section_bytes(f, 12), 0x7F7FFFFFu, 4); /* the offset */
+    expect(open_file(f), RSK_MAGNITUDE, "the largest offset");
+}
+
 int main(void) {
     static file f;
     test_status_text();
@@ -380,6 +399,7 @@ int main(void) {
     test_labels(&f);
     test_intervals(&f);
     test_metadata(&f);
+    test_totals(&f);
     printf(n_failures == 0 ? "test_file: ok\n" : "test_file: %d failures\n", n_failures);
     return n_failures != 0;
 }

@@ -47,9 +47,9 @@ def python_status(data: bytes, **options: Any) -> Status:
     return Status.OK
 
 
-def native_status(data: bytes, max_nbytes: int = 0) -> Status:
+def native_status(data: bytes, **limits: int) -> Status:
     """What the C reader says."""
-    return Status(_native.file_status(data, max_nbytes))
+    return Status(_native.file_status(data, **limits))
 
 
 # ---- bytes ----

@@ -1,7 +1,7 @@
 """How the cases of FORMAT.md are kept: a number and a name, and the files made for it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from build import float_file, intervals_file, kernel_file, short_file, whole_file
 from repsketch.io import Status
@@ -16,7 +16,7 @@ class Bad:
 
     data: bytes
     status: Status
-    max_nbytes: int | None = None
+    limits: dict[str, int] = field(default_factory=dict)  #: other than the default ones
 
 
 Maker = Callable[[], dict[str, Bad]]

@@ -90,7 +90,7 @@ def _():
     files = {f"header of {n} bytes": with_header(WHOLE, length=n) for n in (HEADER_CAP + 1, 2**31, 2**32 - 1)}
     return all_bad(Status.HEADER_CAP, files) | {
         "file over 64 MiB": Bad(bytes(FILE_CAP + 1), Status.FILE_CAP),
-        "file over what the caller allows": Bad(WHOLE, Status.FILE_CAP, max_nbytes=len(WHOLE) - 1),
+        "file over what the caller allows": Bad(WHOLE, Status.FILE_CAP, {"max_nbytes": len(WHOLE) - 1}),
     }
 
 

@@ -15,6 +15,7 @@ import framing_cases
 import geometry_cases
 import integrity_cases
 import repsketch
+import total_cases
 import value_cases
 from build import bare_file, native_status, python_status, with_bytes, with_entry, with_fields, with_sections
 from cases import FLOAT, INTERVALS, KERNEL, WHOLE
@@ -24,7 +25,7 @@ from repsketch.io.metadata import METADATA_CAP
 from repsketch.io.read import read_file
 from repsketch.io.records import Section
 
-CASES = framing_cases.CASES | geometry_cases.CASES | value_cases.CASES | integrity_cases.CASES
+CASES = framing_cases.CASES | geometry_cases.CASES | value_cases.CASES | integrity_cases.CASES | total_cases.CASES
 #: Only a path can be wrong in these ways; case 60 has them.
 OF_PATHS = {Status.NOT_REGULAR, Status.FILE_CHANGED}
 
@@ -35,8 +36,7 @@ def test_both_readers_refuse(title):
     assert files
     answers, expected = {}, {}
     for name, bad in files.items():
-        options = {} if bad.max_nbytes is None else {"max_nbytes": bad.max_nbytes}
-        answers[name] = (python_status(bad.data, **options).name, native_status(bad.data, **options).name)
+        answers[name] = (python_status(bad.data, **bad.limits).name, native_status(bad.data, **bad.limits).name)
         expected[name] = (bad.status.name, bad.status.name)
     wrong = {name: answer for name, answer in answers.items() if answer != expected[name]}
     assert not wrong, {name: (answer, "expected", expected[name]) for name, answer in wrong.items()}
@@ -44,7 +44,8 @@ def test_both_readers_refuse(title):
 
 def test_every_number_has_its_case():
     numbers = [int(match[0]) for match in map(re.compile(r"\d+").match, CASES) if match]
-    assert numbers == list(range(1, 60))  # 60 is about paths, below; 61 to 67 are in test_merging.py
+    # 60 is about paths, below; 61 to 67 are in test_merging.py.
+    assert numbers == [*range(1, 60), 69, 70, 71]
 
 
 def test_every_status_has_its_case():
@@ -88,14 +89,15 @@ def _at_the_caps() -> dict[str, bytes]:
     }
     files = {name: with_sections(WHOLE, {Section.METADATA: text.encode()}) for name, text in texts.items()}
     files |= {f"width {w}": with_fields(KERNEL, Section.PART, width=w) for w in (1e-30, 1e30)}
-    for name, value in {"largest": 3.4028235e38, "subnormal": 1e-45}.items():
+    for name, value in {"large": 1e36, "subnormal": 1e-45}.items():
         files[f"{name} gain"] = with_bytes(FLOAT, Section.GAIN, 0, "f", value)
         files[f"{name} counter"] = with_bytes(FLOAT, Section.COUNTERS, 0, "f", -value)
+    files["offset of 2**126"] = bare_file({Section.OFFSET: np.float32(2.0**126).tobytes()})
+    half = np.array([2.0**125, -(2.0**125)], "<f4").tobytes()
+    files["counters and offset of 2**125"] = bare_file({Section.COUNTERS: half, Section.OFFSET: half[:4]})
     files["projection of 2**40"] = with_bytes(FLOAT, Section.SHIFT, 0, "f", -(2.0**40))
-    files["a million columns"] = bare_file(
-        **dict.fromkeys(("n_features", "n_columns", "n_values", "n_components"), 1 << 20)
-    )
-    files["65,536 rows of 4,096 codes"] = bare_file(part={"n_rows": 65_536, "n_concat": 4_096, "counter_type": 3})
+    wide = dict.fromkeys(("n_features", "n_columns", "n_values", "n_components"), 1 << 20)
+    files["a million columns"] = bare_file(**wide)
     files["intervals of 99 rows"] = with_bytes(INTERVALS, Section.INTERVALS, 0, "I", 99)
     files["intervals of 2**32 - 1 rows"] = with_bytes(INTERVALS, Section.INTERVALS, 0, "I", 2**32 - 1)
     zeros = {f"{n} of {rows} rows": intervals_of(rows, n, 256) for rows, n in ((1, 1), (9, 9), (98, 15), (99, 16))}
@@ -109,6 +111,10 @@ def _at_the_caps() -> dict[str, bytes]:
 def test_at_the_caps_files_are_good():
     for name, data in _at_the_caps().items():
         assert (python_status(data), native_status(data)) == (Status.OK, Status.OK), name
+    # Sizes at their caps together cost more than the default limits: the caller must raise those.
+    most, raised = bare_file(part={"n_rows": 65_536, "n_concat": 4_096, "counter_type": 3}), 2**63
+    limits = {"max_memory": raised, "max_work": raised}
+    assert (python_status(most, **limits), native_status(most, **limits)) == (Status.OK, Status.OK)
 
 
 def test_the_message_names_the_file_and_the_status(tmp_path):

@@ -8,7 +8,8 @@
 int shim_predict(const void *file, size_t n_bytes, int level, int compact, int one_by_one, const float *X, size_t n,
                  float *out) {
     rsk_model model;
-    rsk_status status = rsk_open(file, n_bytes, n_bytes, &model);
+    const rsk_limits limits = {n_bytes, UINT64_MAX, UINT64_MAX};
+    rsk_status status = rsk_open(file, n_bytes, &limits, &model);
     if (status != RSK_OK) return (int)status;
     const size_t plan_nbytes = rsk_plan_nbytes(&model, compact);
     /* Room to move both up to the next 64 bytes. */

@@ -47,7 +47,9 @@ class Truth:
     @classmethod
     def of(cls, form: Form, X: np.ndarray) -> "Truth":
         accumulated = np.ascontiguousarray(accumulators(form, X).transpose(1, 0, 2))
-        return cls(buckets(form, X), accumulated.view(np.int32), query(form, X).view(np.int32))
+        outputs = query(form, X)
+        assert np.isfinite(outputs).all()  # equal bits of NaN would prove nothing
+        return cls(buckets(form, X), accumulated.view(np.int32), outputs.view(np.int32))
 
     def first(self, n: int) -> "Truth":
         return Truth(self.buckets[:n], self.accumulators[:n], self.outputs[:n])

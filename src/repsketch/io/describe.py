@@ -11,10 +11,17 @@ from .framing import FILE_CAP, FORMAT_VERSION, unpack
 from .metadata import read_metadata
 from .read import from_bytes, read_file
 from .records import PART_STRIDE, Section
+from .totals import MEMORY_CAP, WORK_CAP
 
 
-def describe(path: str | os.PathLike, *, max_nbytes: int = FILE_CAP) -> dict[str, Any]:
-    """Everything there is to say about a .rsk file, as a dictionary that JSON can hold.
+def describe(
+    path: str | os.PathLike,
+    *,
+    max_nbytes: int = FILE_CAP,
+    max_memory: int = MEMORY_CAP,
+    max_work: int = WORK_CAP,
+) -> dict[str, Any]:
+    """Everything there is to say about a .rsk file, as a dictionary that JSON can hold. Limits as in ``load``.
 
     >>> import tempfile
     >>> from repsketch import lsh, Sketch
@@ -26,7 +33,8 @@ def describe(path: str | os.PathLike, *, max_nbytes: int = FILE_CAP) -> dict[str
     ('float32', 'l1, bandwidth 1.0, universal fold', 3240)
     """
     data = read_file(path, max_nbytes)
-    sketch = from_bytes(data, max_nbytes=max_nbytes, name=os.fspath(path))
+    limits = {"max_nbytes": max_nbytes, "max_memory": max_memory, "max_work": max_work}
+    sketch = from_bytes(data, name=os.fspath(path), **limits)
     sections = unpack(memoryview(data), max_nbytes)
     metadata = read_metadata(sections[Section.METADATA]) if Section.METADATA in sections else {}
     return {

@@ -1,4 +1,4 @@
-"""Reads what a prediction does not need: labels, names, sums behind counters, intervals. Paragraph 10 of section 3."""
+"""Reads what a prediction does not need: labels, names, sums behind counters, intervals. Paragraph 12 of section 3."""
 
 from dataclasses import dataclass
 from types import SimpleNamespace

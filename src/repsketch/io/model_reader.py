@@ -7,6 +7,7 @@ import numpy as np
 
 from ..lsh.generator import MAX_FEATURES
 from ..sketch.inputs import BOOLEAN, NUMERIC, Inputs
+from ..sketch.magnitudes import LARGEST_COORDINATE, largest_size
 from ..sketch.numbers import decode_bfloat16, decode_float8, index_bits
 from ..sketch.part import LARGEST_INT
 from ..sketch.projection import LARGEST_ENTRY, Projection
@@ -31,6 +32,7 @@ class ModelReader:
         self.shift: np.ndarray | None = None
         self.multipliers: np.ndarray | None = None
         self.scales: np.ndarray | None = None
+        self.largest_sum = 0  # of the linear term, in the int precision
 
     def read_model(self) -> SimpleNamespace:
         """The record of sizes and flags."""
@@ -233,7 +235,16 @@ class ModelReader:
         if self.linear is not None:
             largest = self.model.limit if self.model.has_matrix else self.largest_value
             for _, sizes in _column_sizes(self.linear):
-                refuse_if(int(sizes.max()) * largest > LARGEST_INT, Status.OVERFLOW)
+                self.largest_sum = max(self.largest_sum, int(sizes.max()) * largest)
+                refuse_if(self.largest_sum > LARGEST_INT, Status.OVERFLOW)
+
+    def largest_linear(self) -> float:
+        """Bound of the linear term in the outputs."""
+        if self.linear is None:
+            return 0.0
+        if self.linear_gain is None:
+            return float(self.model.n_components) * LARGEST_COORDINATE * largest_size(self.linear)
+        return float(self.largest_sum) * largest_size(self.linear_gain)
 
 
 def _check_precision(m: SimpleNamespace) -> None:

@@ -10,6 +10,7 @@ from ..lsh.generator import MAX_CONCAT
 from ..lsh.pool import MAX_SPREAD, CodePool, PooledRows
 from ..lsh.rows import MAX_WIDTH_BITS
 from ..sketch.inputs import Inputs
+from ..sketch.magnitudes import LARGEST_MAGNITUDE, Magnitudes, largest_size
 from ..sketch.numbers import index_bits
 from ..sketch.part import LARGEST_INT, Part
 from ..sketch.projection import LARGEST_ENTRY
@@ -28,6 +29,7 @@ class PartReader:
         self.sections, self.model, self.reader = reader.sections, reader.model, reader
         self.first = records.PART_STRIDE * index
         self.fields = SimpleNamespace()
+        self.largest_sum = 0  # of the int precision
 
     def check(self) -> None:
         """All checks of paragraph 8."""
@@ -188,6 +190,25 @@ class PartReader:
                 factors = (total[start : start + step] >> f.decode_shift) + 1
                 decoded += factors @ np.abs(self.decode[start : start + step].astype(np.int64))
             refuse_if(int(decoded.max()) > LARGEST_INT, Status.OVERFLOW)
+            total = decoded
+        self.largest_sum = int(total.max())
+
+    def largest_accumulator(self) -> float:
+        """Bound of the accumulators; refused if something on the way to them could become infinite."""
+        f = self.fields
+        if self.model.is_whole:
+            return float(self.largest_sum)
+        entry = 1.0 if self.decode is None else largest_size(self.decode)
+        found = Magnitudes(
+            largest_size(self.counters),
+            f.n_rows,
+            records.AGGREGATES[f.aggregate] == "sum",
+            bool(f.flags & records.INTERPOLATED),
+            entry if f.decode == 2 else 1.0,
+            (f.n_numbers, entry) if f.decode == 1 else None,
+        )
+        refuse_if(found.largest > LARGEST_MAGNITUDE, Status.MAGNITUDE)
+        return found.accumulator
 
     def _row_sizes(self, f: SimpleNamespace, numbers: slice) -> Iterator[tuple[slice, np.ndarray]]:
         """What a row may add to a sum, int64 (rows, numbers), for some rows after the other: wide copies stay small."""

@@ -7,7 +7,7 @@ the same bad file.
 import json
 import os
 import stat
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..comparison import Comparison
 from ..errors import InputError
 from ..lsh import RowHashes
 from ..sketch import CompiledSketch, Form, KernelSketch, Sketch
+from ..sketch.magnitudes import LARGEST_MAGNITUDE, largest_output
 from ..sketch.part import Part
 from . import records
 from .extras import Sums, read_categories, read_intervals, read_labels, read_sums
@@ -27,16 +28,28 @@ from .part_reader import PartReader
 from .records import Section
 from .sections import Sections, refuse_if
 from .status import FormatError, Status
+from .totals import MEMORY_CAP, WORK_CAP, Limits, totals_of
 from .write import COMPARISON
 
 
-def load(path: str | os.PathLike, *, max_nbytes: int = FILE_CAP) -> Sketch:
+def load(
+    path: str | os.PathLike,
+    *,
+    max_nbytes: int = FILE_CAP,
+    max_memory: int = MEMORY_CAP,
+    max_work: int = WORK_CAP,
+) -> Sketch:
     """The sketch in a .rsk file.
+
+    A file is refused if predicting with it could take more memory or work than accepted: raise the limits for a large
+    sketch from a source that you trust.
 
     Parameters
     ----------
     path : a regular file
     max_nbytes : largest file accepted
+    max_memory : bytes that predicting may take in one thread
+    max_work : operations that the prediction of one row may take
 
     >>> import tempfile
     >>> from repsketch import lsh
@@ -47,11 +60,16 @@ def load(path: str | os.PathLike, *, max_nbytes: int = FILE_CAP) -> Sketch:
     >>> bool(again.predict([[0.5]]) == density.predict([[0.5]]))
     True
     """
-    data = read_file(path, max_nbytes)
-    if core.native is not None and core.native.file_status(data, max_nbytes) == Status.OK:
+    data, limits = read_file(path, max_nbytes), Limits(max_nbytes, max_memory, max_work)
+    if core.native is not None and _native_status(data, limits) == Status.OK:
         # The C reader makes the same checks, in a tenth of the time. It refuses nothing by itself: from_bytes does.
-        return _read(Sections(sections_of(memoryview(data)), are_good=True), data)
-    return from_bytes(data, max_nbytes=max_nbytes, name=os.fspath(path))
+        return _read(Sections(sections_of(memoryview(data)), are_good=True), data, limits)
+    return from_bytes(data, max_nbytes=max_nbytes, max_memory=max_memory, max_work=max_work, name=os.fspath(path))
+
+
+def _native_status(data: bytes, limits: Limits) -> int:
+    """What the C reader says. Its limits are 64-bit numbers, of which 0 asks for the default."""
+    return core.native.file_status(data, *(max(limit, 1) for limit in astuple(limits)))
 
 
 def read_file(path: str | os.PathLike, max_nbytes: int = FILE_CAP) -> bytes:
@@ -75,15 +93,23 @@ def read_file(path: str | os.PathLike, max_nbytes: int = FILE_CAP) -> bytes:
     return data
 
 
-def from_bytes(data: bytes, *, max_nbytes: int = FILE_CAP, name: str = "") -> Sketch:
-    """The sketch in the bytes of a .rsk file; a ``FormatError`` says what is wrong with them."""
+def from_bytes(
+    data: bytes,
+    *,
+    max_nbytes: int = FILE_CAP,
+    max_memory: int = MEMORY_CAP,
+    max_work: int = WORK_CAP,
+    name: str = "",
+) -> Sketch:
+    """The sketch in the bytes of a .rsk file; a ``FormatError`` says what is wrong with them. Limits as in ``load``."""
+    limits = Limits(max_nbytes, max_memory, max_work)
     try:
-        return _read(Sections(unpack(memoryview(data), max_nbytes)), bytes(data))
+        return _read(Sections(unpack(memoryview(data), max_nbytes)), bytes(data), limits)
     except FormatError as error:
-        raise FormatError(error.status, f"{name}: " if name else "") from None
+        raise FormatError(error.status, f"{name}: " if name else "", error.detail) from None
 
 
-def _read(sections: Sections, data: bytes) -> Sketch:
+def _read(sections: Sections, data: bytes, limits: Limits) -> Sketch:
     """Everything checked, then put together."""
     reader = ModelReader(sections)
     model = reader.model
@@ -92,6 +118,11 @@ def _read(sections: Sections, data: bytes) -> Sketch:
     parts = [PartReader(reader, i) for i in range(model.n_parts)]
     for part in parts:
         part.check()
+    if not sections.are_good:
+        totals_of(model, [part.fields for part in parts]).check(limits)
+        accumulators = [(part.largest_accumulator(), part.gain) for part in parts]
+        largest = largest_output(reader.offset, accumulators, reader.largest_linear())
+        refuse_if(largest > LARGEST_MAGNITUDE, Status.MAGNITUDE)
     for kind in () if sections.are_good else sections.contents:
         refuse_if(kind < FIRST_OPTIONAL and is_known(kind) and kind not in sections.used, Status.SECTION_UNEXPECTED)
     classes, names = read_labels(sections, model)

@@ -83,14 +83,17 @@ class Status(IntEnum):
     META_CAP = 60, "the metadata are too large"
     NOT_REGULAR = 61, "this is no regular file"
     FILE_CHANGED = 62, "the file changed while it was read; read it again"
+    MEMORY_CAP = 63, "predicting takes more memory than accepted; raise max_memory if you trust the file"
+    WORK_CAP = 64, "predicting takes more operations than accepted; raise max_work if you trust the file"
+    MAGNITUDE = 65, "stored numbers are so large that an output could be infinite or NaN"
     INPUT_NOT_FINITE = 100, "an input is NaN or infinite"
     MEMORY = 101, "the memory given is too small or not aligned"
     ARGUMENT = 102, "an argument is not allowed"
 
 
 class FormatError(RepSketchError, ValueError):
-    """A file that is not a good .rsk file; ``status`` says why."""
+    """A file that is not a good .rsk file; ``status`` says why, ``detail`` gives numbers where there are some."""
 
-    def __init__(self, status: Status, where: str = "") -> None:
-        super().__init__(f"{where}{status.text} ({status.name}, status {status.value}).")
-        self.status = status
+    def __init__(self, status: Status, where: str = "", detail: str = "") -> None:
+        super().__init__(f"{where}{detail}{status.text} ({status.name}, status {status.value}).")
+        self.status, self.detail = status, detail

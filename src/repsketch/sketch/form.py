@@ -17,6 +17,7 @@ from ..predictor import TASKS
 from ..settings import check_choice
 from .inputs import Inputs
 from .intervals import Intervals
+from .magnitudes import LARGEST_COORDINATE, LARGEST_MAGNITUDE, largest_output, largest_size
 from .numbers import check_floats, check_whole, round_floats
 from .part import LARGEST_INT, Part
 from .projection import LARGEST_ENTRY, Projection
@@ -94,6 +95,33 @@ class Form:
         self._check_linear()
         if self.is_whole and self.projection is not None and self.stored is None:
             self.projection.check_bounds(self.inputs.largest)
+        if self.stored is None:
+            self._check_magnitudes()
+
+    def _check_magnitudes(self) -> None:
+        """Refuse stored numbers from which a finite input could give an infinite output, or NaN."""
+        found = [part.magnitudes() for part in self.parts]
+        accumulators = ((accumulator, part.gain) for (_, accumulator), part in zip(found, self.parts, strict=True))
+        output = largest_output(self.offset, accumulators, self._largest_linear())
+        worst = max(output, *(largest for largest, _ in found))
+        if worst > LARGEST_MAGNITUDE:
+            raise InputError(
+                f"counters, gains, offsets and the linear term could add up to {worst:.1e}; allowed is "
+                f"{LARGEST_MAGNITUDE:.1e}, so that float32 outputs stay finite. Divide the targets by a constant."
+            )
+
+    def _largest_linear(self) -> float:
+        """Bound of the linear term in the outputs."""
+        if self.linear is None:
+            return 0.0
+        if self.linear_gain is None:
+            return float(self.n_coordinates) * LARGEST_COORDINATE * largest_size(self.linear)
+        return float(self._largest_linear_sum()) * largest_size(self.linear_gain)
+
+    def _largest_linear_sum(self) -> int:
+        """Bound of the whole sum of the linear term, in the int precision."""
+        assert self.linear is not None
+        return int(np.abs(self.linear.astype(np.int64)).sum(axis=0).max()) * self.largest_of("projected")
 
     def _check_names(self) -> None:
         wanted = max(2, self.n_outputs)
@@ -163,7 +191,7 @@ class Form:
             raise InputError("linear_gain must be finite numbers other than 0.")
         if self.stored is not None:
             return
-        worst = int(np.abs(self.linear.astype(np.int64)).sum(axis=0).max()) * self.largest_of("projected")
+        worst = self._largest_linear_sum()
         if worst > LARGEST_INT:
             raise InputError(f"the linear term could reach {worst}; 32 bits hold {LARGEST_INT}.")
 

@@ -15,6 +15,7 @@ from ..lsh.family import Family
 from ..lsh.pool import PooledRows
 from ..settings import check_choice, check_count
 from .aggregate import group_bounds, median
+from .magnitudes import Magnitudes, largest_size
 from .numbers import BITS, check_floats, check_whole, index_bits, packed_nbytes
 
 SOURCES = ("values", "projected")
@@ -167,21 +168,41 @@ class Part:
 
     def check_bounds(self, largest: int) -> None:
         """Refuse a part in the int precision one of whose sums could leave 32 bits, for |z| <= ``largest``."""
-        code = largest_code_sum(self.hashes, largest)
+        total, worst = self._largest_sums
+        worst = max(largest_code_sum(self.hashes, largest), total, worst)
+        if worst > LARGEST_INT:
+            raise InputError(
+                f"a sum could reach {worst}; 32 bits hold {LARGEST_INT}. Use smaller counters or fewer rows."
+            )
+
+    @cached_property
+    def _largest_sums(self) -> tuple[int, int]:
+        """Bounds in the int precision: of a sum over rows, and of an accumulator, which a shared decode makes of it."""
         sums = np.abs(self.counters.astype(np.int64)).max(axis=1)  # (L, q)
         if self.interpolates:
             sums = sums << self.hashes.width_bits
         if self.row_decode is not None:
             sums = sums * np.abs(self.row_decode.astype(np.int64))
         total = sums.sum(axis=0)
-        worst = max(code, int(total.max()))
-        if self.shared_decode is not None:
-            matrix = np.abs(self.shared_decode.astype(np.int64))
-            worst = max(worst, int((((total >> self.decode_shift) + 1) @ matrix).max()))
-        if worst > LARGEST_INT:
-            raise InputError(
-                f"a sum could reach {worst}; 32 bits hold {LARGEST_INT}. Use smaller counters or fewer rows."
-            )
+        if self.shared_decode is None:
+            return int(total.max()), int(total.max())
+        matrix = np.abs(self.shared_decode.astype(np.int64))
+        return int(total.max()), int((((total >> self.decode_shift) + 1) @ matrix).max())
+
+    def magnitudes(self) -> tuple[float, float]:
+        """Bounds of the largest number that the part computes, and of an accumulator."""
+        if self.is_whole:
+            return 0.0, float(self._largest_sums[1])
+        shared, rows = self.shared_decode, self.row_decode
+        found = Magnitudes(
+            largest_size(self.counters),
+            self.n_rows,
+            self.aggregate == "sum",
+            self.interpolates,
+            1.0 if rows is None else largest_size(rows),
+            None if shared is None else (len(shared), largest_size(shared)),
+        )
+        return found.largest, found.accumulator
 
     @property
     def nbytes(self) -> int:

@@ -1,0 +1,60 @@
+"""Inputs that a coverage-guided fuzzer found: each reaches something that no other one does.
+
+``native/tests/fuzz.sh`` finds them and says how to refresh ``corpus.zip``. Here both readers, the C runtime and the
+oracle go through all of them.
+"""
+
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from build import _native as native
+from build import native_status, python_status
+from forms import SPECIAL
+from repsketch.io import Status, from_bytes
+from repsketch.runtime.native import NativeRuntime
+from repsketch.sketch.query import query
+
+N_ROWS = 3
+MOST_WORK = 50_000  # operations a row that the oracle has time for
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    with zipfile.ZipFile(Path(__file__).parent / "corpus.zip") as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_both_readers_agree(corpus):
+    seen: Counter[Status] = Counter()
+    different = {}
+    for name, data in corpus.items():
+        answers = python_status(data), native_status(data)
+        seen[answers[1]] += 1
+        if answers[0] != answers[1]:
+            different[name] = answers
+    assert not different
+    assert seen[Status.OK] > 100
+    assert len(seen) > 30
+
+
+def test_accepted_files_predict_as_the_oracle_does(corpus):
+    n_compared, rng = 0, np.random.default_rng(0)
+    for name, data in corpus.items():
+        if native_status(data) != Status.OK:
+            continue
+        memory, work, taken = native.file_totals(data)
+        assert taken <= memory, name
+        if work > MOST_WORK:
+            continue
+        form = from_bytes(data).form
+        numbers = np.concatenate([SPECIAL, rng.normal(size=30).astype(np.float32)])
+        X = rng.choice(numbers, (N_ROWS, form.n_features))
+        wanted, found = query(form, X), NativeRuntime(form).outputs(X)
+        assert np.isfinite(wanted).all(), name
+        np.testing.assert_array_equal(found.view(np.int32), wanted.view(np.int32), name)
+        n_compared += 1
+    assert n_compared > 100
