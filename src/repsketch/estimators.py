@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from .arrays import as_checked, check_not_masked, is_sparse
 from .compress import compress
@@ -53,7 +53,7 @@ class _SketchEstimator(BaseEstimator):
         if not is_frame(X):
             return validate_data(self, X, y, y_numeric=is_numeric, ensure_min_samples=2, **_READING)
         validate_data(self, X, skip_check_array=True)  # names and number of columns
-        labels = validate_data(self, y=as_labels(y), y_numeric=is_numeric, reset=False)
+        labels = column_or_1d(as_labels(y), warn=True)
         check_consistent_length(X, labels)
         if len(labels) < 2:
             raise InputError(f"Found array with {len(labels)} sample(s); a minimum of 2 is required by {self!r:.40}.")

@@ -8,7 +8,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from repsketch import SketchClassifier, SketchRegressor
 
-HURRIED = 1e-3  # seconds: the first fit that is found is taken, so that the same data give the same model
+HURRIED = 1e-3  # seconds: the first fit that is found is taken, which is soon
+
+
+@pytest.mark.slow
+@parametrize_with_checks([SketchClassifier(), SketchRegressor()])
+def test_scikit_learn_contract_as_shipped(estimator, check):
+    check(estimator)
 
 
 @parametrize_with_checks([SketchClassifier(time_limit=HURRIED), SketchRegressor(time_limit=HURRIED)])

@@ -66,10 +66,9 @@ def print_summary(summary: dict[str, Any]) -> None:
         f"scored on {rows['scored']:,} {summary['scored_on']}"
     )
     console.print(printable(line), soft_wrap=True)
-    against = " (agreement with the teacher)" if summary["scored_against"] == "teacher" else ""
     models = [("teacher: " + summary["teacher"]["name"], summary["teacher"]), (SKETCH, summary["sketch"])]
     models += [(other["name"], other) for other in summary["comparison"]]
-    scores = {"score": f"{metric}{against}, {summary['scored_on']}", "validation_score": f"{metric}, validation rows"}
+    scores = {"score": f"{metric}, {summary['scored_on']}", "validation_score": f"{metric}, validation rows"}
     if not summary["comparison"]:
         del scores["validation_score"]
     grid = Grid("", *map(printable, scores.values()), "bytes")
@@ -88,6 +87,8 @@ def _lines(summary: dict[str, Any]) -> Iterator[str]:
     cost, reduction, sizes = summary["cost"], summary["sketch"]["reduction"], summary["sizes"]
     if summary["n_left_out"]:
         yield f"{summary['n_left_out']:,} training rows were left out because of the time limit."
+    if summary["scored_against"] == "teacher":
+        yield "Without a target, scores are the agreement with the teacher."
     if summary["comparison"]:
         yield "Validation rows are the part of the training rows that the sketch was selected by."
     if summary["verdict"]:

@@ -36,6 +36,7 @@ GLANCED, FINISHED = 2, 9  # what a glance and a thorough fit cost, as ``cost_of`
 FULL_ROWS, FULL_STEP_ROWS = 1_500, 600
 SMALLEST_SHARE, FEWEST_STEPS = 1 / 16, 1 / 8
 MOST_ENTRIES = 1 << 26  # training rows times values: half a gigabyte while they are read
+FEWEST_GROWN = 400  # rows of counters that are chosen however late it is: a second or so
 ROWS_A_SECOND = 20_000  # training rows, at most, for every second of a time limit
 
 
@@ -86,13 +87,20 @@ class Bench:
     """Fits recipes to one problem and budget with one effort; codes are drawn and interpolated rows trained once."""
 
     def __init__(
-        self, problem: Problem, budget: int, seed: int, effort: Effort, is_late: Callable[[], bool] = never
+        self,
+        problem: Problem,
+        budget: int,
+        seed: int,
+        effort: Effort,
+        is_late: Callable[[], bool] = never,
+        fewest_rows: int = 0,
     ) -> None:
         most = MOST_ENTRIES // problem.n_values
         self.problem, self.smooth_problem = (
             problem.subset(min(n, most), seed) for n in (effort.n_rows, effort.n_smooth_rows)
         )
-        self.budget, self.seed, self.effort, self.is_late = budget, seed, effort, is_late
+        self.budget, self.seed, self.effort = budget, seed, effort
+        self.is_late, self.fewest_rows = is_late, fewest_rows
         self._families: dict[str, Family] = {}
         self._trained: dict[Recipe, Form] = {}
 
@@ -140,7 +148,7 @@ class Bench:
         budget = min(self.budget, MOST_BIT_BYTES) if family.name == "bits" else self.budget
         greedy = GreedyTrials(
             self.problem, family, n_concat, recipe.rate, recipe.mixture, recipe.counter_type, budget, recipe.reuse,
-            self.seed, self.effort.most_rows, base, self.is_late,
+            self.seed, self.effort.most_rows, base, self.is_late, self.fewest_rows,
         )  # fmt: skip
         return greedy.best(self.effort.refits, self.effort.shares)
 
@@ -166,7 +174,7 @@ def search(
     if efforts is None:
         efforts = EFFORTS.scaled(min(1.0, max(FEWEST_STEPS, n_training / FULL_STEP_ROWS)))
     most_cost = min(1.0, max(SMALLEST_SHARE, n_training / FULL_ROWS)) * CLIMBED
-    glance = Bench(problem, budget, seed, efforts.glance, clock.is_past(0.3))
+    glance = Bench(problem, budget, seed, efforts.glance, clock.is_past(0.3), FEWEST_GROWN)
     thorough = efforts.thorough
     if budget > FEWER_FROM:
         thorough = replace(thorough, shares=(1.0, 0.5, 0.25))

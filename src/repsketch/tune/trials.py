@@ -97,6 +97,7 @@ class GreedyTrials:
     most_rows: int = MOST_ROWS
     base: Base | None = None
     is_late: Callable[[], bool] = never  # no further row is chosen, and no further refit made, once it is
+    fewest_rows: int = 0  # that are chosen all the same
 
     def nbytes(self, codes: np.ndarray) -> int:
         """Bytes of a sketch of these rows."""
@@ -138,7 +139,7 @@ class GreedyTrials:
         def is_done(codes: list[list[int]], values: list[np.ndarray]) -> bool:
             nonlocal best, best_at, outputs
             outputs += values[-1][self._held_bucket(codes[-1])]
-            if self.is_late():
+            if len(codes) >= self.fewest_rows and self.is_late():
                 return True
             if len(codes) % 8:
                 return False

@@ -147,7 +147,10 @@ BAD = {
     "no sketch": (["people.csv", "people.csv"], "this is no .rsk file"),
     "no table": (["model.rsk", "other.csv"], "there is no file 'other.csv'"),
     "lacking columns": (["model.rsk", "narrow.csv"], "lacks the columns"),
-    "text for numbers": (["model.rsk", "text.csv"], "column 'age' of X holds text ('old', 'young'); this model reads"),
+    "text for numbers": (
+        ["model.rsk", "text.csv"],
+        "column 'age' of X holds 'old' in row 0, which is no number; this model reads numbers",
+    ),
     "an output": (["model.rsk", "people.csv", "-o", "out.xls"], "the output is 'out.xls'; allowed are"),
     "no such folder": (["model.rsk", "people.csv", "-o", "no/out.csv"], "no/"),
     "an unknown target": (["model.rsk", "people.csv", "-t", "wage"], "has no column 'wage'"),
