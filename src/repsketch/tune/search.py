@@ -33,7 +33,7 @@ MOST_BIT_BYTES = 6_144  # of seeded bits: more of them take long to grow, and th
 GLANCED, FINISHED = 2, 9  # what a glance and a thorough fit cost, as ``cost_of``
 #: Training rows from which on a search makes all its fits, and takes all steps of each: fewer rows cannot tell as many
 #: recipes apart, and need fewer steps. And the smallest shares of both.
-FULL_ROWS, FULL_STEP_ROWS = 1_500, 600
+FULL_ROWS, FULL_STEP_ROWS = 3_000, 1_000
 SMALLEST_SHARE, FEWEST_STEPS = 1 / 16, 1 / 8
 MOST_ENTRIES = 1 << 26  # training rows times values: half a gigabyte while they are read
 FEWEST_GROWN = 400  # rows of counters that are chosen however late it is: a second or so

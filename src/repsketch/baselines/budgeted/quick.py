@@ -45,7 +45,7 @@ def fit_peers(
                 warnings.simplefilter("ignore")
                 model = tune_each(
                     kind, problem, [nbytes], seed=seed, is_distilled=problem.answers is not None,
-                    is_quick=True, is_hurried=left <= 0, step_share=few if kind is Network else 1.0,
+                    is_quick=True, is_hurried=left <= 0, step_share=few if kind is Network else max(few, 0.5),
                 )[nbytes]  # fmt: skip
         except Exception as error:  # whatever a library of others raises is no reason to fail the user's model
             left_out[kind.name] = f"{type(error).__name__}: {str(error).splitlines()[0][:80] if str(error) else ''}"
