@@ -36,7 +36,7 @@ def to_numbers(cells: Sequence[Any], label: str) -> np.ndarray:
     Traceback (most recent call last):
     ...
     repsketch.errors.InputError: column 'size' holds '47,6' in row 0, which is no number; this model reads numbers \
-there. Write it as 47.6, or leave it missing (None, NaN).
+there. Give a number such as 47.6, or leave it missing (None, NaN).
     """
     numbers = np.full(len(cells), np.nan, np.float32)
     for row, value in enumerate(cells):
@@ -51,7 +51,7 @@ there. Write it as 47.6, or leave it missing (None, NaN).
             shown = f"{value!r:.60}"
             raise InputError(
                 f"{label} holds {shown} in row {row}, which is no number; this model reads numbers there. "
-                "Write it as 47.6, or leave it missing (None, NaN)."
+                "Give a number such as 47.6, or leave it missing (None, NaN)."
             ) from None
     return numbers
 

@@ -34,7 +34,7 @@ def fit_peers(
     """
     boosted: type[Kind] = HistogramBoosted if find_spec("lightgbm") is None else Boosted
     found, left_out = [], {}
-    few = min(1.0, max(0.2, len(problem.kept) / FULL_ROWS))
+    few = min(1.0, max(0.1, len(problem.kept) / FULL_ROWS))
     for kind in (boosted, Network, Linear):
         left = until - time.monotonic()
         if kind is Network and left < NETWORK_SECONDS:
