@@ -40,10 +40,10 @@ demo: $(VENV)/demo
 	$(BIN)/repsketch demo
 
 test: $(VENV)/dev
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 test-slow: $(VENV)/dev
-	$(BIN)/python -m pytest -q -n auto -m slow
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m slow
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

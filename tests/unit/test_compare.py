@@ -60,7 +60,7 @@ def test_a_smaller_peer_that_is_a_little_worse_is_not_as_good():
     assert verdict_on("accuracy", rows_of(points, {"linear": 10}), points) is None
 
 
-@pytest.mark.parametrize("load", [load_breast_cancer, load_diabetes])
+@pytest.mark.parametrize("load", [pytest.param(load_breast_cancer, marks=pytest.mark.slow), load_diabetes])
 def test_compress_compares(load):
     X, y = load(return_X_y=True)
     summary = rs.compress(None, X, y, budget="300B", random_state=0, progress=False).summary

@@ -187,7 +187,7 @@ def random_case(rng):
     return X, y, task, int(rng.integers(60, 5_000))
 
 
-@pytest.mark.parametrize("batch", range(8))
+@pytest.mark.parametrize("batch", [0, *(pytest.param(batch, marks=pytest.mark.slow) for batch in range(1, 8))])
 def test_the_budget_is_never_exceeded(batch):
     """25 random tables and budgets, eight times: 200."""
     rng = np.random.default_rng(batch)

@@ -91,8 +91,6 @@ def _lines(summary: dict[str, Any]) -> Iterator[str]:
         yield "Without a target, scores are the agreement with the teacher."
     if summary["comparison"]:
         yield "Validation rows are the part of the training rows that the sketch was selected by."
-    if summary["verdict"]:
-        yield summary["verdict"]
     yield (
         f"bytes on a device: {sizes['device']:,} of a budget of {sizes['budget']:,}; "
         f"bytes of the file, with names and checks: {sizes['file']:,}"

@@ -21,7 +21,8 @@ QUICK = ("--time-limit", "1", "--budget", "300B")
 
 def test_a_table_alone(people, compressed):
     folder, result = compressed
-    assert (result.code, result.err) == (0, "")
+    assert result.code == 0
+    assert all(line.startswith("repsketch: On 80 rows ") for line in result.err.splitlines())  # the verdict, if any
     assert sorted(os.listdir(folder)) == ["model.rsk", "summary.json"]
     summary, sketch = json.loads((folder / "summary.json").read_text()), rs.load(folder / "model.rsk")
     assert summary["sketch"]["nbytes"] == sketch.nbytes <= 512
@@ -155,7 +156,6 @@ def test_the_comparison_is_printed(capsys):
     for word in (
         "399",
         "1,500 training rows were left out",
-        summary["verdict"],
         "10.0 times smaller",
         "4,000",
         "--test",

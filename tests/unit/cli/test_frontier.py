@@ -30,6 +30,7 @@ def test_bad_input_is_one_line_and_code_2(arguments, message):
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 def test_one_method_on_one_dataset(tmp_path):
     """Tables, curves and a result file; the second time nothing is run."""
     options = ["wine", "--quick", "--methods", "linear", "--budgets", "400,1KB", "--workers", "1"]

@@ -57,8 +57,8 @@ def test_no_more_rows_than_a_time_limit_allows(monkeypatch):
         sizes.append(len(bench.problem.kept))
         return fit(bench, recipe)
 
-    monkeypatch.setattr(searching, "ROWS_A_SECOND", 1_000)
+    monkeypatch.setattr(searching, "ROWS_A_SECOND", 500)
     monkeypatch.setattr(Bench, "fit", counted)
-    big = np.random.default_rng(0).normal(size=(12_000, 3))
+    big = np.random.default_rng(0).normal(size=(searching.SMALL_ROWS + 1_000, 3))
     rs.compress(None, big, big[:, 0] > 0, budget="200B", time_limit=9.0, random_state=0, progress=False)
     assert max(sizes) <= GLANCE.n_rows
