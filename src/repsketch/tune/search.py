@@ -37,6 +37,7 @@ FULL_ROWS, FULL_STEP_ROWS = 3_000, 1_000
 SMALLEST_SHARE, FEWEST_STEPS = 1 / 16, 1 / 8
 MOST_ENTRIES = 1 << 26  # training rows times values: half a gigabyte while they are read
 FEWEST_GROWN = 400  # rows of counters that are chosen however late it is: a second or so
+START_SECONDS = 3.0  # with less time interpolated rows are not tried: the start of torch's optimisers takes half of it
 ROWS_A_SECOND = 20_000  # training rows, at most, for every second of a time limit
 
 
@@ -184,6 +185,8 @@ def search(
 
     firsts = changed(first_recipes(problem, glance.fits))
     greedy = [recipe for recipe in firsts if recipe.is_greedy]
+    if greedy and clock.seconds_left < START_SECONDS:
+        firsts = greedy
     looked = GLANCED * (len(firsts) + (len(greedy) if budget > RACED else 0))
     with progress_bar("searching", looked + most_cost + FINISHED * (N_THOROUGH + 1), enabled=progress) as bar:
 

@@ -7,12 +7,13 @@ from importlib.util import find_spec
 from ...tune.problem import Problem
 from .boosted import Boosted
 from .histogram import HistogramBoosted
-from .linear import Linear
+from .linear import Linear, SolvedLinear
 from .model import Budgeted
 from .network import Network
 from .tuning import Kind, tune_each
 
 NETWORK_SECONDS = 3.0  # a tuned network takes, at least; with less time it is left out
+LINEAR_SECONDS = 2.0  # a tuned linear model takes, the start of torch's optimisers included; with less it is solved
 FULL_ROWS = 1_500  # training rows from which on networks take all their steps; fewer rows need fewer
 
 
@@ -32,11 +33,14 @@ def fit_peers(
     >>> [model.name for model in peers if model.nbytes <= 256], left_out
     (['boosted trees', 'int8 network', 'linear'], {})
     """
+    kind: type[Kind]
     boosted: type[Kind] = HistogramBoosted if find_spec("lightgbm") is None else Boosted
     found, left_out = [], {}
     few = min(1.0, max(0.1, len(problem.kept) / FULL_ROWS))
     for kind in (boosted, Network, Linear):
         left = until - time.monotonic()
+        if kind is Linear and left < LINEAR_SECONDS:
+            kind = SolvedLinear
         if kind is Network and left < NETWORK_SECONDS:
             left_out[kind.name] = "no time left"
             continue
