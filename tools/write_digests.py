@@ -1,4 +1,4 @@
-"""Write the digests in ``src/repsketch/benchmarks/sources.py`` from the archives in REPSKETCH_DATA.
+"""Write the digests in ``bench/src/repsketch_bench/sources.py`` from the archives in REPSKETCH_DATA.
 
 ``--check`` writes nothing and fails if the digests are not those of the archives.
 """
@@ -8,9 +8,9 @@ import re
 import sys
 from pathlib import Path
 
-from repsketch.benchmarks.sources import DIGESTS, SOURCES, content_digest, read_archive
+from repsketch_bench.sources import DIGESTS, SOURCES, content_digest, read_archive
 
-TARGET = Path(__file__).parent.parent / "src" / "repsketch" / "benchmarks" / "sources.py"
+TARGET = Path(__file__).parent.parent / "bench" / "src" / "repsketch_bench" / "sources.py"
 
 
 def digest_of(name: str, folder: Path) -> str:

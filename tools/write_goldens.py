@@ -15,12 +15,13 @@ import numpy as np
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tests" / "format" / "golden"
-sys.path[:0] = [str(ROOT / "tests" / "format")]
+sys.path[:0] = [str(ROOT / "tests")]
 
-from build import float_file, kernel_file, short_file, whole_file  # noqa: E402
-from repsketch.io import describe, from_bytes  # noqa: E402
+from repsketch.io import describe  # noqa: E402
 from repsketch.io.framing import FORMAT_VERSION  # noqa: E402
-from repsketch.sketch.query import query  # noqa: E402
+from repsketch.model.oracle import query  # noqa: E402
+from repsketch.sketch import from_bytes  # noqa: E402
+from support.rsk.build import float_file, kernel_file, short_file, whole_file  # noqa: E402
 
 N_INPUTS = 12
 
@@ -41,16 +42,16 @@ def main() -> None:
 
 def _entry(name: str, data: bytes, seed: int) -> dict:
     (FOLDER / name).write_bytes(data)
-    form = from_bytes(data).form
-    X = np.random.default_rng(seed).normal(0, 2, (N_INPUTS, form.n_features)).astype(np.float32)
-    if form.inputs.accepts_missing:
+    model = from_bytes(data).model
+    X = np.random.default_rng(seed).normal(0, 2, (N_INPUTS, model.n_features)).astype(np.float32)
+    if model.inputs.accepts_missing:
         X[-1, 0] = np.nan
     return {
         "file": name,
         "sha256": hashlib.sha256(data).hexdigest(),
         "facts": describe(FOLDER / name),
         "inputs": _bits(X),
-        "outputs": _bits(query(form, X)),
+        "outputs": _bits(query(model, X)),
     }
 
 

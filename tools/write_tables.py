@@ -1,4 +1,4 @@
-"""Write the tables of README and docs from benchmarks/results; with --check only say whether they are up to date.
+"""Write the tables of README and docs from bench/results; with --check only say whether they are up to date.
 
 python tools/write_tables.py [--check]
 """
@@ -10,20 +10,20 @@ from math import exp, log
 from pathlib import Path
 from statistics import mean
 
-from repsketch.benchmarks.frontier import asked
-from repsketch.benchmarks.frontier import tables as frontier
-from repsketch.benchmarks.frontier.results import read_results as read_frontier
-from repsketch.benchmarks.paper import tables as paper
-from repsketch.benchmarks.paper.results import read_results
+from repsketch_bench.frontier import requirements as asked
+from repsketch_bench.frontier import tables as frontier
+from repsketch_bench.frontier.results import read_results as read_frontier
+from repsketch_bench.paper import tables as paper
+from repsketch_bench.paper.results import read_results
 
 ROOT = Path(__file__).parent.parent
-NOT_YET = "Nothing was measured yet: run `python benchmarks/{}.py`."
+NOT_YET = "Nothing was measured yet: run `python bench/experiments/{}.py`."
 BEGIN, END = "<!-- generated: {} -->", "<!-- /generated -->"
 
 
 def speed_list() -> str:
-    """What benchmarks/speed.py measured."""
-    result = json.loads((ROOT / "benchmarks/results/speed.json").read_text())
+    """What bench/experiments/speed.py measured."""
+    result = json.loads((ROOT / "bench/results/speed.json").read_text())
     kernel, a9a, build = result["kernel"], result["a9a"], result["build"]
     return "\n".join(
         [
@@ -40,7 +40,7 @@ def speed_list() -> str:
 
 def runtime_table() -> str:
     """How many times faster than the teacher in ONNX Runtime our sketches are, and the C boosters beside them."""
-    result = json.loads((ROOT / "benchmarks/results/runtime.json").read_text())
+    result = json.loads((ROOT / "bench/results/runtime.json").read_text())
     datasets = result["datasets"]
     lines = ["| times faster than ONNX Runtime float32 | " + " | ".join([*datasets, "geometric mean"]) + " |"]
     lines.append("|---" * (len(datasets) + 2) + "|")
@@ -66,7 +66,7 @@ def runtime_table() -> str:
 
 def instructions_table() -> str:
     """Operations the algorithm needs and instructions spent on them."""
-    datasets = json.loads((ROOT / "benchmarks/results/runtime.json").read_text())["datasets"]
+    datasets = json.loads((ROOT / "bench/results/runtime.json").read_text())["datasets"]
     lines = [
         "| dataset | sketch | operations | one row | times | batch, AVX2 | times (operations / 16 lanes) |",
         "|---|---|---|---|---|---|---|",
@@ -135,8 +135,8 @@ def probabilities_table() -> str:
 
 
 def _found(name: str) -> dict:
-    """What benchmarks/<name>.py measured, without where; nothing if it was never run."""
-    path = ROOT / f"benchmarks/results/{name}.json"
+    """What bench/experiments/<name>.py measured, without where; nothing if it was never run."""
+    path = ROOT / f"bench/results/{name}.json"
     found = json.loads(path.read_text()) if path.is_file() else {}
     return {key: value for key, value in found.items() if key != "environment"}
 
@@ -165,7 +165,7 @@ def replaced(text: str, name: str, content: str) -> str:
 
 def paper_results() -> paper.Results:
     """What ``repsketch paper`` found."""
-    return read_results(ROOT / "benchmarks/results/paper")
+    return read_results(ROOT / "bench/results/paper")
 
 
 def from_paper(table: Callable[[paper.Results], str]) -> Callable[[], str]:
@@ -177,7 +177,7 @@ def from_frontier(
     table: Callable[[paper.Results], str], *, is_set_aside: bool = False, name: str = "frontier"
 ) -> Callable[[], str]:
     """A table of what ``repsketch bench frontier`` found."""
-    folder = ROOT / "benchmarks/results" / name
+    folder = ROOT / "bench/results" / name
     return lambda: table(frontier.chosen_on(read_frontier(folder), is_set_aside=is_set_aside))
 
 
@@ -231,7 +231,7 @@ def main() -> None:
         for name, table in tables.items():
             new = replaced(new, name, table())
         if "--check" in sys.argv[1:] and new != old:
-            sys.exit(f"the tables of {file} are not those of benchmarks/results; run: make tables")
+            sys.exit(f"the tables of {file} are not those of bench/results; run: make tables")
         path.write_text(new)
 
 

@@ -13,40 +13,41 @@ from pathlib import Path
 import numpy as np
 
 from repsketch import lsh
-from repsketch.io import form_to_bytes, to_bytes
+from repsketch.io import model_to_bytes
 from repsketch.lsh import RowHashes
 from repsketch.lsh.pool import CodePool, PooledRows
-from repsketch.sketch import Form, KernelSketch, Sketch
-from repsketch.sketch.inputs import Inputs
-from repsketch.sketch.part import Part
-from repsketch.sketch.projection import Projection
+from repsketch.model import Model
+from repsketch.model.inputs import Inputs
+from repsketch.model.projection import Projection
+from repsketch.model.rows import RowGroup
+from repsketch.sketch import KernelSketch, Sketch
 from repsketch.sketch.sketch import CompiledSketch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "parity"))
-from forms import random_form
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+from support.models import random_model
 
 N_FORMS, N_TRIED = 40, 300
 LARGEST_NBYTES, MOST_TERMS = 4096, 1500  # small files and short predictions: more inputs a second
 TABLE_WIDTH_BITS = 8  # where native/rsk_plan.c looks counters up by a byte
 
 
-def features_of(form: Form) -> set:
+def features_of(model: Model) -> set:
     """What the form has that some line of the runtime asks for, and all pairs of such things."""
-    inputs, projection = form.inputs, form.projection
+    inputs, projection = model.inputs, model.projection
     whole = {
-        ("precision", form.precision),
+        ("precision", model.precision),
         ("projection", None if projection is None else projection.kind),
         ("columns", inputs.columns is not None),
         ("kinds", inputs.has_one_kind, inputs.n_numeric == 0),
         ("missing", inputs.accepts_missing),
         ("stored", inputs.stored_as if inputs.scales is not None else None, inputs.centers is not None),
-        ("linear", None if form.linear is None else str(form.linear.dtype)),
-        ("offset", form.offset_stored_as),
-        ("parts", len(form.parts) > 1),
-        ("outputs", form.n_outputs > 1),
+        ("linear", None if model.linear is None else str(model.linear.dtype)),
+        ("offset", model.offset_stored_as),
+        ("parts", len(model.row_groups) > 1),
+        ("outputs", model.n_outputs > 1),
     }
     found = set()
-    for part in form.parts:
+    for part in model.row_groups:
         hashes = part.hashes
         is_pool = isinstance(hashes, PooledRows)
         decode = (part.shared_decode is not None, part.row_decode is not None, part.decode_bits)
@@ -63,28 +64,30 @@ def features_of(form: Form) -> set:
     return found
 
 
-def n_terms(form: Form) -> int:
+def n_terms(model: Model) -> int:
     """Terms and counters a prediction adds up, about."""
-    n_codes = sum(part.n_rows * (part.hashes.n_concat * part.hashes.n_features + form.n_outputs) for part in form.parts)
-    return n_codes + form.inputs.n_values * form.n_coordinates
+    n_codes = sum(
+        part.n_rows * (part.hashes.n_concat * part.hashes.n_features + model.n_outputs) for part in model.row_groups
+    )
+    return n_codes + model.inputs.n_values * model.n_coordinates
 
 
-def small_forms() -> Iterator[Form]:
+def small_forms() -> Iterator[Model]:
     """Random forms, the next one always that of the tried ones with most that is new for its size."""
-    tried = [random_form(seed, largest=20) for seed in range(N_TRIED)]
-    left = [(features_of(form), form, len(form_to_bytes(form))) for form in tried if n_terms(form) < MOST_TERMS]
+    tried = [random_model(seed, largest=20) for seed in range(N_TRIED)]
+    left = [(features_of(model), model, len(model_to_bytes(model))) for model in tried if n_terms(model) < MOST_TERMS]
     left = [entry for entry in left if entry[2] <= LARGEST_NBYTES]
     seen: set = set()
     for _ in range(N_FORMS):
         best = max(range(len(left)), key=lambda i: len(left[i][0] - seen) / left[i][2])
-        features, form, _ = left.pop(best)
+        features, model, _ = left.pop(best)
         seen |= features
-        yield form
+        yield model
 
 
 def plain_form(
     hashes: RowHashes | PooledRows, projection: Projection | None = None, limits: tuple = (-127, 127)
-) -> Form:
+) -> Model:
     """One output, one part, one number a counter: what the fast paths take."""
     rng = np.random.default_rng(hashes.n_buckets)
     is_whole = hashes.width_bits is not None
@@ -94,11 +97,11 @@ def plain_form(
     shape = (hashes.n_rows, hashes.n_buckets, 1)
     counters = rng.integers(-7, 8, shape).astype(np.int8) if is_whole else rng.normal(size=shape).astype(np.float32)
     source = "projected" if projection is None or hashes.n_features == projection.n_components else "values"
-    part = Part(hashes, counters, np.ones(1, np.float32), "int4" if is_whole else "float32", source)
+    part = RowGroup(hashes, counters, np.ones(1, np.float32), "int4" if is_whole else "float32", source)
     linear = gain = None
     if source == "values":
         linear, gain = np.ones((projection.n_components, 1), np.int8), np.ones(1, np.float32)
-    return Form(inputs, projection, (part,), np.zeros(1, np.float32), linear, gain)
+    return Model(inputs, projection, (part,), np.zeros(1, np.float32), linear, gain)
 
 
 def ternary(n_rows: int, n_buckets: int, n_features: int, n_concat: int = 1, fold: str = "universal", width_bits=None):
@@ -112,7 +115,7 @@ def whole_projection(n_values: int, n_components: int) -> Projection:
     return Projection("ternary", n_components, matrix, right_shift=0, limit=200)
 
 
-def fast_forms() -> Iterator[Form]:
+def fast_forms() -> Iterator[Model]:
     """Small forms for every fast path of native/rsk_*.inc."""
     for n_buckets, n_features, n_concat, width_bits in [
         (16, 3, 1, 8), (60, 20, 1, 8), (16, 6, 2, 4), (100, 20, 2, 5), (5000, 4, 1, 0), (16, 9, 3, 3),
@@ -131,7 +134,7 @@ def fast_forms() -> Iterator[Form]:
         yield plain_form(PooledRows(pool, 6, 2, None))
 
 
-def wide_forms() -> Iterator[Form]:
+def wide_forms() -> Iterator[Model]:
     """Levels and sums that leave 16 bits, and more coordinates than values."""
     yield plain_form(ternary(2, 40_000, 60, fold="direct", width_bits=0))
     yield plain_form(ternary(1, 65_536, 60, fold="direct", width_bits=0))
@@ -169,8 +172,8 @@ def kernel_sketches() -> Iterator[Sketch]:
         yield sketch
         yield replace(sketch, task="classification", classes=classes)
         names = tuple(f"column {j}" for j in range(4)) if i % 2 else ("x", "", "größe", "x" * 100)
-        form = replace(sketch.form, task="classification", classes=classes, feature_names=names)
-        yield CompiledSketch(form)
+        model = replace(sketch.model, task="classification", classes=classes, feature_names=names)
+        yield CompiledSketch(model)
         X = rng.integers(0, 3, (20 if i % 2 else 450, 4))  # enough for a few levels, or for all and several bins
         yield sketch.with_intervals(X, rng.normal(size=(len(X), n_outputs)))
     yield replace(KernelSketch.empty(lsh.L2(1.0), 6, 4, 3, aggregate="median_of_means", n_groups=3), task="regression")
@@ -187,10 +190,10 @@ def write(folder: Path, name: str, files: list[bytes]) -> None:
 def main(folder: Path) -> None:
     """Write the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = [form_to_bytes(form) for form in (*small_forms(), *fast_forms())]
-    files += [to_bytes(sketch, METADATA if i % 3 else None) for i, sketch in enumerate(kernel_sketches())]
+    files = [model_to_bytes(model) for model in (*small_forms(), *fast_forms())]
+    files += [sketch.to_bytes(METADATA if i % 3 else None) for i, sketch in enumerate(kernel_sketches())]
     write(folder, "seed", files)
-    write(folder, "wide", [form_to_bytes(form) for form in wide_forms()])
+    write(folder, "wide", [model_to_bytes(model) for model in wide_forms()])
 
 
 if __name__ == "__main__":

@@ -3,25 +3,25 @@
 import logging
 from typing import TYPE_CHECKING, Any
 
-from . import lsh, runtime, theory  # noqa: F401 - runtime: or the first prediction would pay for its import
-from .comparison import Comparison
+from . import lsh, theory
+from .compare.comparison import Comparison
 from .compress import compress
+from .data.frames import Columns
 from .errors import InputError, MergeError, MissingExtraError, RepSketchError, TeacherError
-from .frames import Columns
-from .io import FormatError, Status, load
-from .kernel import KernelModel
-from .sketch import CompiledSketch, Form, KernelSketch, Sketch, build_sketch
-from .sketch.counters import Counters
-from .sketch.inputs import Inputs
-from .sketch.intervals import Intervals
-from .sketch.part import Part
-from .sketch.projection import Projection
-from .sketch.quantize import Change
+from .io import FormatError, Status
+from .model import Model, RowGroup
+from .model.counters import Counters
+from .model.inputs import Inputs
+from .model.intervals import Intervals
+from .model.projection import Projection
+from .paper import KernelModel
+from .paper.quantize import Change
+from .sketch import CompiledSketch, KernelSketch, Sketch, build_sketch, load
 from .theory import Cost
 
 if TYPE_CHECKING:
     from .estimators import SketchClassifier, SketchRegressor
-    from .kernel.distill import distill
+    from .paper.distill import distill
 
 __version__ = "0.1.0"
 
@@ -34,7 +34,6 @@ __all__ = [
     "CompiledSketch",
     "Cost",
     "Counters",
-    "Form",
     "FormatError",
     "InputError",
     "Inputs",
@@ -43,9 +42,10 @@ __all__ = [
     "KernelSketch",
     "MergeError",
     "MissingExtraError",
-    "Part",
+    "Model",
     "Projection",
     "RepSketchError",
+    "RowGroup",
     "Sketch",
     "SketchClassifier",
     "SketchRegressor",
@@ -63,7 +63,7 @@ __all__ = [
 _LAZY = {
     "SketchClassifier": ("estimators", "sklearn"),
     "SketchRegressor": ("estimators", "sklearn"),
-    "distill": ("kernel.distill", "torch"),
+    "distill": ("paper.distill", "torch"),
 }
 
 

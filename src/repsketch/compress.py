@@ -11,21 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arrays import as_checked, check_not_empty
+from .checks import check_choice, check_number
+from .data.arrays import as_checked, check_not_empty
+from .data.frames import Columns, as_columns, collected
 from .errors import InputError, require
-from .frames import Columns, as_columns, collected
 from .lsh.generator import resolve_seed
+from .model.intervals import Intervals
+from .model.model import Model
 from .predictor import TASKS
 from .progress import notify
-from .settings import check_choice, check_number
-from .sketch import CompiledSketch, Form
-from .sketch.intervals import calibrated
-from .targets import Targets, read_targets
-from .tune.budget import parse_budget
-from .tune.clock import Clock
+from .runtime import runtime_for
+from .sketch import CompiledSketch
+from .teacher.targets import Targets, read_targets
+from .train.budget import parse_budget
+from .train.clock import Clock
 
 if TYPE_CHECKING:
-    from .tune.problem import Problem
+    from .train.training_data import TrainingData
 
 MOST_COLUMNS = 256  # that sketches are made of; of wider tables the most telling ones
 SEARCHED = 0.75  # of what is left of a time limit; the rest is for the comparison
@@ -69,9 +71,9 @@ def compress(
     (True, True)
     """
     require("torch", "train")
-    from .compare import compare
-    from .tune.folds import LONGEST, answers_out_of_fold, is_refittable
-    from .tune.search import search
+    from .compare.compare import compare
+    from .teacher.out_of_fold import LONGEST, answers_out_of_fold, is_refittable
+    from .train.search import search
 
     nbytes = parse_budget(budget)
     if task is not None:
@@ -95,25 +97,25 @@ def compress(
     narrow = problem.narrowed(MOST_COLUMNS)
     left = None if time_limit is None else max(SEARCHED * clock.seconds_left, 1e-3)
     best = search(narrow, nbytes, seed=seed, time_limit=left, progress=progress)[0]
-    logger.info("chosen: %s, %d bytes", best.name, best.form.nbytes)
+    logger.info("chosen: %s, %d bytes", best.name, best.model.nbytes)
     summary = compare(narrow, best, nbytes, seed, clock.seconds_left)
     if summary.verdict is not None:
         notify(logger, summary.verdict, enabled=progress)
-    form = best.form
-    if not problem.spares_none:  # intervals come from rows that the judged form had not seen
-        judged = calibrated(best.judged, columns.numbers[problem.held], targets.labels[problem.held])
-        form = replace(form, intervals=judged.intervals)
-    return CompiledSketch(_with_names(form, columns, unused), summary=summary)
+    deployed = best.model
+    if targets.task == "regression" and not problem.spares_none:  # validation rows were not trained on
+        outputs = runtime_for(best.judged).outputs(columns.numbers[problem.held])
+        deployed = replace(deployed, intervals=Intervals.of(outputs, targets.labels[problem.held]))
+    return CompiledSketch(_with_names(deployed, columns, unused), summary=summary)
 
 
 def _as_problem(
     columns: Columns, unused: Collection[int], targets: Targets, seed: int, progress: bool
-) -> "tuple[Columns, Problem]":
+) -> "tuple[Columns, TrainingData]":
     """The table with the labels that are used, and the problem of learning the targets from its columns in use."""
-    from .tune.problem import Problem
-    from .tune.selection import telling_labels
+    from .train.selection import telling_labels
+    from .train.training_data import TrainingData
 
-    problem = Problem.of(
+    problem = TrainingData.of(
         columns.numbers,
         targets.labels,
         targets.answers,
@@ -136,7 +138,7 @@ def _as_problem(
 
 def _unused(columns: Columns, progress: bool) -> dict[int, str]:
     """Columns that are left out, by place, and why; at least one column stays."""
-    from .tune.selection import CONSTANT, unused_columns
+    from .train.selection import CONSTANT, unused_columns
 
     unused = unused_columns(columns)
     if len(unused) == columns.numbers.shape[1]:
@@ -161,7 +163,7 @@ def _label_counts(columns: Columns, unused: Collection[int]) -> dict[int, int]:
     return {place: len(labels) for place, labels in columns.categories.items() if place not in unused}
 
 
-def _with_names(form: Form, columns: Columns, unused: Collection[int]) -> Form:
-    used = range(form.n_features) if form.inputs.columns is None else form.inputs.columns.tolist()
+def _with_names(deployed: Model, columns: Columns, unused: Collection[int]) -> Model:
+    used = range(deployed.n_features) if deployed.inputs.columns is None else deployed.inputs.columns.tolist()
     labels = tuple(columns.categories[place] for place in used if place in columns.categories and place not in unused)
-    return replace(form, feature_names=columns.names, categories=labels or None)
+    return replace(deployed, feature_names=columns.names, categories=labels or None)

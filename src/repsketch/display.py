@@ -12,7 +12,7 @@ MOST_OF_A_VALUE = 40
 def repr_of_fields(self: Any) -> str:
     """The fields of a dataclass that are not at their default; arrays as type and shape, data classes as their name.
 
-    >>> from repsketch.sketch.projection import Projection
+    >>> from repsketch.model.projection import Projection
     >>> Projection("float32", 2, np.zeros((3, 2), np.float32))
     Projection(kind='float32', n_components=2, matrix=float32 (3, 2))
     """

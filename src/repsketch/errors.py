@@ -26,7 +26,7 @@ class MissingExtraError(RepSketchError, ImportError):
 
 
 def require(module: str, extra: str):
-    """Import and return an optional library, or say which extra brings it.
+    """Import and return an optional library, or say which extra brings it; "bench" is a package of its own.
 
     >>> require("math", "train").pi > 3
     True
@@ -40,4 +40,5 @@ def require(module: str, extra: str):
     try:
         return import_module(module)
     except ImportError as error:
-        raise MissingExtraError(f"{module!r} is not installed; run: pip install 'repsketch[{extra}]'") from error
+        package = "repsketch-bench" if extra == "bench" else f"'repsketch[{extra}]'"
+        raise MissingExtraError(f"{module!r} is not installed; run: pip install {package}") from error

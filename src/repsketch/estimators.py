@@ -8,15 +8,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from .arrays import as_checked, check_not_masked, is_sparse
 from .compress import compress
+from .data.arrays import as_checked, check_not_masked, is_sparse
+from .data.frames import collected, is_frame
+from .data.targets import as_labels
 from .errors import InputError
-from .frames import collected, is_frame
 from .predictor import to_choice, to_probabilities
-from .targets import as_labels, in_order
 from .teacher import as_teacher
 from .teacher.default import TEACHER_SHARE, train_teacher
-from .tune.budget import parse_budget
+from .teacher.targets import in_order
+from .train.budget import parse_budget
 
 _READING = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 _FEW_ROWS = 64

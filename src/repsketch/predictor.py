@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .arrays import as_table, check_not_empty, check_width, iterate_blocks
+from .data.arrays import as_table, check_not_empty, check_width, iterate_blocks
 from .errors import InputError
 
 TASKS = ("classification", "regression")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from build import float_file, intervals_file, kernel_file, whole_file
+from support.rsk.build import float_file, intervals_file, kernel_file, whole_file
 
 
 @pytest.fixture(scope="session")

@@ -13,14 +13,13 @@ import numpy as np
 import pytest
 
 import repsketch
-from build import kernel_sketch
-from repsketch.io import to_bytes
+from support.rsk.build import kernel_sketch
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 if hasattr(os, "fork"):
-    from saver import two_sketches
+    from support.rsk.saver import two_sketches
 
-SAVER = Path(__file__).with_name("saver.py")
+SAVER = Path(__file__).parents[1] / "support" / "rsk" / "saver.py"
 N_KILLS = 200
 LONGEST = 0.030  # seconds from the first save to the kill; a save takes a few milliseconds
 
@@ -56,7 +55,7 @@ def saver_of(path):
 def test_a_killed_save_leaves_the_old_file_or_the_new_one(tmp_path):
     path, rng = tmp_path / "model.rsk", np.random.default_rng(0)
     sketches = two_sketches()
-    good = {to_bytes(sketch) for sketch in sketches}
+    good = {sketch.to_bytes() for sketch in sketches}
     assert len(good) == 2
     seen, n_left = set(), 0
     with saver_of(path) as (start, kill):

@@ -11,12 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from build import _native as native
-from build import native_status, python_status
-from forms import SPECIAL
-from repsketch.io import Status, from_bytes
+from repsketch.io import Status
+from repsketch.model.oracle import query
 from repsketch.runtime.native import NativeRuntime
-from repsketch.sketch.query import query
+from repsketch.sketch import from_bytes
+from support.models import SPECIAL
+from support.rsk.build import _native as native
+from support.rsk.build import native_status, python_status
 
 N_ROWS = 3
 MOST_WORK = 50_000  # operations a row that the oracle has time for
@@ -50,10 +51,10 @@ def test_accepted_files_predict_as_the_oracle_does(corpus):
         assert taken <= memory, name
         if work > MOST_WORK:
             continue
-        form = from_bytes(data).form
+        model = from_bytes(data).model
         numbers = np.concatenate([SPECIAL, rng.normal(size=30).astype(np.float32)])
-        X = rng.choice(numbers, (N_ROWS, form.n_features))
-        wanted, found = query(form, X), NativeRuntime(form).outputs(X)
+        X = rng.choice(numbers, (N_ROWS, model.n_features))
+        wanted, found = query(model, X), NativeRuntime(model).outputs(X)
         assert np.isfinite(wanted).all(), name
         np.testing.assert_array_equal(found.view(np.int32), wanted.view(np.int32), name)
         n_compared += 1

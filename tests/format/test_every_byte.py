@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from build import native_status, python_status, sections_of
 from repsketch.io import Status
+from support.rsk.build import native_status, python_status, sections_of
 
 
 def test_the_file_is_about_4_kib_and_has_nearly_all_sections(whole):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import repsketch
-from build import native_status, sections_of
 from repsketch.io import Status, describe
 from repsketch.io.framing import FORMAT_VERSION
-from repsketch.io.write import sections_of_form
-from repsketch.sketch.query import query
+from repsketch.io.write import sections_of_model
+from repsketch.model.oracle import query
+from support.rsk.build import native_status, sections_of
 
 FOLDER = Path(__file__).with_name("golden")
 ENTRIES = [entry for table in sorted(FOLDER.glob("*.json")) for entry in json.loads(table.read_text())]
@@ -35,8 +35,8 @@ def test_it_reads_to_the_same_outputs(entry):
     assert hashlib.sha256(data).hexdigest() == entry["sha256"]
     assert native_status(data) == Status.OK
     sketch, X, expected = repsketch.load(path), floats(entry["inputs"]), floats(entry["outputs"])
-    assert query(sketch.form, X).tobytes() == expected.tobytes()
+    assert query(sketch.model, X).tobytes() == expected.tobytes()
     assert sketch.outputs(X).tobytes() == expected.tobytes()
     assert entry["facts"].items() <= json.loads(json.dumps(describe(path))).items()  # later versions may tell more
-    written = sections_of_form(sketch.form)
+    written = sections_of_model(sketch.model)
     assert written == {kind: content for kind, content in sections_of(data).items() if kind in written}

@@ -5,33 +5,34 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from build import native_status, python_status, sections_of, with_sections
-from forms import random_form, random_inputs
 from repsketch.errors import InputError
-from repsketch.io import Status, form_to_bytes, from_bytes
+from repsketch.io import Status, model_to_bytes
 from repsketch.io.records import PART_STRIDE, Section
+from repsketch.model import Model
+from repsketch.model.oracle import query
 from repsketch.runtime.native import NativeRuntime
-from repsketch.sketch import Form
-from repsketch.sketch.query import query
+from repsketch.sketch import from_bytes
+from support.models import random_inputs, random_model
+from support.rsk.build import native_status, python_status, sections_of, with_sections
 
 N_FORMS, N_FILES = 60, 8
 #: Sizes from harmless to the largest of float32.
 SIZES = [1.0, 1e20, 1e30, 1e36, 1e37, 8e37, 3e38]
 
 
-def enlarged(form: Form, rng: np.random.Generator) -> bytes:
+def enlarged(model: Model, rng: np.random.Generator) -> bytes:
     """A file with the form, some of its float arrays scaled so that their largest number has one of SIZES.
 
     Made of bytes: a form of such numbers is refused before it is written.
     """
     kinds = [Section.OFFSET, Section.LINEAR_GAIN]
-    for i, part in enumerate(form.parts):
+    for i, part in enumerate(model.row_groups):
         kinds.append(Section.GAIN + PART_STRIDE * i)
         if part.counter_type == "float32":
             kinds.append(Section.COUNTERS + PART_STRIDE * i)
-        if not form.is_whole:
+        if not model.is_whole:
             kinds.append(Section.DECODE + PART_STRIDE * i)
-    data = form_to_bytes(form)
+    data = model_to_bytes(model)
     sections, changes = sections_of(data), {}
     for kind in kinds:
         if kind in sections and rng.random() < 0.6:
@@ -46,16 +47,16 @@ def test_accepted_files_have_finite_outputs():
     n_accepted = 0
     bad = []
     for seed in range(N_FORMS):
-        form = replace(random_form(seed, largest=12), offset_stored_as="float32")
-        X = random_inputs(form, 40, seed)
+        model = replace(random_model(seed, largest=12), offset_stored_as="float32")
+        X = random_inputs(model, 40, seed)
         for _ in range(N_FILES):
-            data = enlarged(form, rng)
+            data = enlarged(model, rng)
             status = python_status(data)
             assert status == native_status(data)
             if status != Status.OK:
                 continue
             n_accepted += 1
-            again = from_bytes(data).form
+            again = from_bytes(data).model
             outputs = [query(again, X), NativeRuntime(again).outputs(X)]
             if not all(np.isfinite(y).all() for y in outputs):
                 bad.append(seed)
@@ -67,17 +68,17 @@ def test_forms_and_files_have_the_same_bound(monkeypatch):
     """What is written can be read, and what is refused when read cannot be made."""
     rng, seen = np.random.default_rng(72), {True: 0, False: 0}
     for seed in range(N_FORMS):
-        form = replace(random_form(seed, largest=12), offset_stored_as="float32")
+        model = replace(random_model(seed, largest=12), offset_stored_as="float32")
         for _ in range(N_FILES):
-            data = enlarged(form, rng)
+            data = enlarged(model, rng)
             is_good = python_status(data) == Status.OK
             with monkeypatch.context() as patch:
                 patch.setattr("repsketch.io.read.LARGEST_MAGNITUDE", np.inf)
                 patch.setattr("repsketch.io.part_reader.LARGEST_MAGNITUDE", np.inf)
-                read = from_bytes(data).form
+                read = from_bytes(data).model
             seen[is_good] += 1
             if is_good:
-                assert form_to_bytes(replace(read)) == data
+                assert model_to_bytes(replace(read)) == data
             else:
                 with pytest.raises(InputError, match="so that float32 outputs stay finite"):
                     replace(read)

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 import repsketch
-from build import kernel_sketch
 from repsketch import Sketch, lsh
 from repsketch.errors import MergeError
-from repsketch.io import from_bytes, to_bytes
-from repsketch.sketch import KernelSketch
+from repsketch.sketch import KernelSketch, from_bytes
+from support.rsk.build import kernel_sketch
 
 RNG = np.random.default_rng(0)
 POINTS, TABLE = RNG.normal(size=(30, 3)), RNG.normal(size=(60, 4)).astype(np.float32)
@@ -84,12 +83,12 @@ def heavy() -> KernelSketch:
 @pytest.mark.parametrize("are_loaded", [False, True])
 def test_66_a_result_that_would_overflow_is_refused_not_wrapped(are_loaded, tmp_path):
     one = saved_and_loaded(heavy(), tmp_path) if are_loaded else heavy()
-    before = to_bytes(one)
+    before = one.to_bytes()
     with pytest.raises(MergeError, match=r"would pass .* start from a larger weight_step"):
         one.merge(one)
     with pytest.raises(MergeError, match="weight_step"):
         one.add(np.zeros((2, 3)), np.full(2, (2.0**53 - 1) * 2.0**-32), progress=False)
-    assert to_bytes(one) == before
+    assert one.to_bytes() == before
     half = one.scale(0.5)
     assert np.array_equal(half.merge(half).counters, one.counters)  # the largest that fits does
 
@@ -99,8 +98,8 @@ def test_loaded_sketches_merge_like_the_ones_saved(family, tmp_path):
     empty = blank(family=family)
     one, other = empty.add(POINTS[:10], progress=False), empty.add(POINTS[10:], progress=False)
     merged = saved_and_loaded(one, tmp_path).merge(saved_and_loaded(other, tmp_path))
-    assert to_bytes(merged) == to_bytes(one.merge(other)) == to_bytes(empty.add(POINTS, progress=False))
-    assert to_bytes(from_bytes(to_bytes(merged))) == to_bytes(merged)
+    assert merged.to_bytes() == one.merge(other).to_bytes() == empty.add(POINTS, progress=False).to_bytes()
+    assert from_bytes(merged.to_bytes()).to_bytes() == merged.to_bytes()
 
 
 def test_counters_that_are_no_sums_are_refused(tmp_path):

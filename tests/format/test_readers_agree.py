@@ -9,12 +9,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from build import RECORDS, native_status, python_status, sections_of, with_fields, with_sections
-from mutations import bases, mutated
 from repsketch.io import Status
 from repsketch.io.part_reader import PartReader
 from repsketch.io.records import Section
 from repsketch.io.sections import Sections
+from support.rsk.build import RECORDS, native_status, python_status, sections_of, with_fields, with_sections
+from support.rsk.mutations import bases, mutated
 
 N_FILES = 3_000
 MOST_REPAIRS = 8

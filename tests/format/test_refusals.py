@@ -11,19 +11,24 @@ import threading
 import numpy as np
 import pytest
 
-import framing_cases
-import geometry_cases
-import integrity_cases
 import repsketch
-import total_cases
-import value_cases
-from build import bare_file, native_status, python_status, with_bytes, with_entry, with_fields, with_sections
-from cases import FLOAT, INTERVALS, KERNEL, WHOLE
-from repsketch.io import FormatError, Status, from_bytes
+from repsketch.io import FormatError, Status
 from repsketch.io.framing import FILE_CAP
 from repsketch.io.metadata import METADATA_CAP
 from repsketch.io.read import read_file
 from repsketch.io.records import Section
+from repsketch.sketch import from_bytes
+from support.rsk import framing_cases, geometry_cases, integrity_cases, total_cases, value_cases
+from support.rsk.build import (
+    bare_file,
+    native_status,
+    python_status,
+    with_bytes,
+    with_entry,
+    with_fields,
+    with_sections,
+)
+from support.rsk.cases import FLOAT, INTERVALS, KERNEL, WHOLE
 
 CASES = framing_cases.CASES | geometry_cases.CASES | value_cases.CASES | integrity_cases.CASES | total_cases.CASES
 #: Only a path can be wrong in these ways; case 60 has them.

@@ -13,14 +13,14 @@ from functools import cache
 import numpy as np
 import pytest
 
-import build
-from build import bare_file
-from costly import RAISED
 from repsketch.io import Status
 from repsketch.io.packing import pack_bits
 from repsketch.io.records import Section
-from repsketch.io.tables import encode_classes, encode_strings
-from repsketch.sketch.numbers import packed_nbytes
+from repsketch.io.strings import encode_classes, encode_strings
+from repsketch.model.numbers import packed_nbytes
+from support.rsk import build
+from support.rsk.build import bare_file
+from support.rsk.costly import RAISED
 
 MOST_NBYTES = 1 << 20
 MOST_SECONDS = 0.010

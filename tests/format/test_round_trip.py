@@ -8,16 +8,25 @@ import numpy as np
 import pytest
 
 import repsketch
-from build import METADATA, float_form, intervals_form, kernel_sketch, sections_of, small_form, whole_form
-from forms import random_form, random_inputs
 from repsketch import Sketch, lsh
 from repsketch.errors import InputError
-from repsketch.io import describe, describe_sketch, form_to_bytes, from_bytes, to_bytes
+from repsketch.io import describe, describe_model, model_to_bytes
 from repsketch.io.records import Section
-from repsketch.io.write import SOFTWARE, device_nbytes, sections_of_form
-from repsketch.sketch import CompiledSketch, Form, KernelSketch
-from repsketch.sketch.part import Part
-from repsketch.sketch.query import query
+from repsketch.io.write import SOFTWARE, device_nbytes, sections_of_model
+from repsketch.model import Model
+from repsketch.model.oracle import query
+from repsketch.model.rows import RowGroup
+from repsketch.sketch import CompiledSketch, KernelSketch, from_bytes
+from support.models import random_inputs, random_model
+from support.rsk.build import (
+    METADATA,
+    float_model,
+    integer_model,
+    intervals_model,
+    kernel_sketch,
+    sections_of,
+    small_model,
+)
 
 FAMILIES = [
     lsh.L2(1.0),
@@ -40,9 +49,9 @@ def loaded(sketch: Sketch, folder, metadata=None) -> Sketch:
 def check_same(again: Sketch, sketch: Sketch, X: np.ndarray) -> None:
     """The same kind of sketch with the same bytes, outputs (in C and in the oracle) and sizes."""
     assert type(again) is type(sketch)
-    assert to_bytes(again) == to_bytes(sketch)
+    assert again.to_bytes() == sketch.to_bytes()
     assert again.outputs(X).tobytes() == sketch.outputs(X).tobytes()
-    assert query(again.form, X).tobytes() == query(sketch.form, X).tobytes()
+    assert query(again.model, X).tobytes() == query(sketch.model, X).tobytes()
     assert (again.nbytes, again.precision, again.task) == (sketch.nbytes, sketch.precision, sketch.task)
 
 
@@ -50,30 +59,30 @@ def check_same(again: Sketch, sketch: Sketch, X: np.ndarray) -> None:
 @pytest.mark.parametrize("reader", ["python", "core"])
 def test_random_forms(seed, reader, tmp_path):
     """Files checked by the reader in Python, and by the one in C, on whose word ``load`` makes the same sketch."""
-    form = random_form(seed)
-    data = form_to_bytes(form)
-    again = from_bytes(data) if reader == "python" else loaded(CompiledSketch(form), tmp_path)
-    X = random_inputs(form, 20, seed)
-    assert to_bytes(again) == data
-    assert again.outputs(X).tobytes() == CompiledSketch(form).outputs(X).tobytes() == query(form, X).tobytes()
+    model = random_model(seed)
+    data = model_to_bytes(model)
+    again = from_bytes(data, use_native=False) if reader == "python" else loaded(CompiledSketch(model), tmp_path)
+    X = random_inputs(model, 20, seed)
+    assert again.to_bytes() == data
+    assert again.outputs(X).tobytes() == CompiledSketch(model).outputs(X).tobytes() == query(model, X).tobytes()
 
 
-@pytest.mark.parametrize("form", [whole_form(), float_form()], ids=["int", "float32"])
-def test_every_kind_of_section(form, tmp_path):
-    sketch = CompiledSketch(form)
-    check_same(loaded(sketch, tmp_path), sketch, RNG.normal(size=(40, form.n_features)).astype(np.float32))
+@pytest.mark.parametrize("model", [integer_model(), float_model()], ids=["int", "float32"])
+def test_every_kind_of_section(model, tmp_path):
+    sketch = CompiledSketch(model)
+    check_same(loaded(sketch, tmp_path), sketch, RNG.normal(size=(40, model.n_features)).astype(np.float32))
 
 
 def test_a_form_of_too_many_sections_cannot_be_saved():
     """Four parts that all have everything: the format allows 32 sections."""
-    form = whole_form()
+    model = integer_model()
     with pytest.raises(InputError, match="the sketch needs 41 sections in a file; allowed are 32"):
-        form_to_bytes(replace(form, parts=form.parts[2:3] * 4))
+        model_to_bytes(replace(model, row_groups=model.row_groups[2:3] * 4))
 
 
 def test_another_form_is_another_file(tmp_path):
     """What is replaced in a form that was read must not be answered from the file it was read from."""
-    again = loaded(CompiledSketch(whole_form()), tmp_path).form
+    again = loaded(CompiledSketch(integer_model()), tmp_path).model
     moved = replace(again, offset=again.offset + 1)
     assert again.stored is not None
     assert moved.stored is None
@@ -83,10 +92,10 @@ def test_another_form_is_another_file(tmp_path):
 
 def test_nbytes_is_what_the_sections_hold():
     for seed in range(150):
-        form = random_form(seed)
-        arrays = device_nbytes(sections_of_form(form))
-        assert form.nbytes == Form.HEADER_NBYTES + Form.PART_NBYTES * (len(form.parts) - 1) + arrays
-        assert from_bytes(form_to_bytes(form)).nbytes == form.nbytes
+        model = random_model(seed)
+        arrays = device_nbytes(sections_of_model(model))
+        assert model.nbytes == Model.HEADER_NBYTES + Model.PART_NBYTES * (len(model.row_groups) - 1) + arrays
+        assert from_bytes(model_to_bytes(model)).nbytes == model.nbytes
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
@@ -107,9 +116,9 @@ def test_sums_stay_sums(family, debias, tmp_path):
         lambda s: s.calibrate(TABLE, TABLE[:, 0]),
         lambda s: s.quantize(TABLE),
     ):
-        assert to_bytes(step(again)) == to_bytes(step(sketch))
+        assert step(again).to_bytes() == step(sketch).to_bytes()
     undone = again.add(POINTS, progress=False).subtract(POINTS, progress=False)
-    assert to_bytes(undone) == to_bytes(sketch)
+    assert undone.to_bytes() == sketch.to_bytes()
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
@@ -123,8 +132,8 @@ def test_without_a_projection(family, tmp_path):
 def test_an_empty_sketch_and_the_smallest(tmp_path):
     for sketch in (Sketch.empty(lsh.L1(1.0), 1, 2, 1), Sketch.empty(lsh.L2(1.0), 3, 65_536, 1, weight_step=2.0**-1000)):
         check_same(loaded(sketch, tmp_path), sketch, np.zeros((3, 1), np.float32))
-    one = CompiledSketch(small_form(n_features=1))
-    assert to_bytes(loaded(one, tmp_path)) == to_bytes(one)
+    one = CompiledSketch(small_model(n_features=1))
+    assert loaded(one, tmp_path).to_bytes() == one.to_bytes()
 
 
 def test_refitted_and_quantised(tmp_path):
@@ -132,8 +141,9 @@ def test_refitted_and_quantised(tmp_path):
     again = loaded(fitted, tmp_path)
     check_same(again, fitted, TABLE)
     assert again.sums is None
-    assert to_bytes(again.refit(TABLE, TABLE[:, 1], progress=False)) == to_bytes(
-        fitted.refit(TABLE, TABLE[:, 1], progress=False)
+    assert (
+        again.refit(TABLE, TABLE[:, 1], progress=False).to_bytes()
+        == fitted.refit(TABLE, TABLE[:, 1], progress=False).to_bytes()
     )
     for counter_type in ("int16", "int8", "int4"):
         for projection_type in ("int8", "ternary"):
@@ -147,9 +157,9 @@ def test_what_the_paper_would_write_otherwise(aggregate, n_groups, n_gains):
     """One gain for all outputs, or a median of one group: kept as it was."""
     hashes = lsh.RowHashes(lsh.L2(1.0, directions="gaussian"), 6, 8, 3, seed=1)
     counters = RNG.normal(size=(6, 8, 2)).astype(np.float32)
-    part = Part(hashes, counters, np.full(n_gains, 2, np.float32), aggregate=aggregate, n_groups=n_groups)
-    data = form_to_bytes(Form(repsketch.sketch.inputs.Inputs(3), None, (part,), np.zeros(2, np.float32)))
-    assert to_bytes(from_bytes(data)) == data
+    part = RowGroup(hashes, counters, np.full(n_gains, 2, np.float32), aggregate=aggregate, n_groups=n_groups)
+    data = model_to_bytes(Model(repsketch.model.inputs.Inputs(3), None, (part,), np.zeros(2, np.float32)))
+    assert from_bytes(data).to_bytes() == data
 
 
 LABELS = {
@@ -166,11 +176,11 @@ LABELS = {
 @pytest.mark.parametrize("title", LABELS)
 def test_classes(title, tmp_path):
     labels = np.asarray(LABELS[title])
-    form = _with_outputs(len(labels))
-    sketch = CompiledSketch(replace(form, task="classification", classes=labels))
+    model = _with_outputs(len(labels))
+    sketch = CompiledSketch(replace(model, task="classification", classes=labels))
     again = loaded(sketch, tmp_path)
     assert again.classes.tolist() == labels.tolist()
-    assert to_bytes(again) == to_bytes(sketch)
+    assert again.to_bytes() == sketch.to_bytes()
     X = RNG.normal(size=(30, 3)).astype(np.float32)
     assert again.predict(X).tolist() == sketch.predict(X).tolist()
     assert set(again.predict(X).tolist()) <= set(labels.tolist())
@@ -185,21 +195,21 @@ def test_two_classes_of_one_output(labels, tmp_path):
     assert set(again.predict(TABLE).tolist()) == set(labels)
 
 
-def _with_outputs(n: int) -> Form:
-    form = small_form()
-    part = replace(form.parts[0], counters=RNG.normal(size=(2, 2, n)).astype(np.float32))
-    return replace(form, parts=(part,), offset=RNG.normal(size=n).astype(np.float32))
+def _with_outputs(n: int) -> Model:
+    model = small_model()
+    part = replace(model.row_groups[0], counters=RNG.normal(size=(2, 2, n)).astype(np.float32))
+    return replace(model, row_groups=(part,), offset=RNG.normal(size=n).astype(np.float32))
 
 
 def test_categories(tmp_path):
     path = tmp_path / "sketch.rsk"
-    form = replace(whole_form(), categories=(("", "oak", "wych elm é"),))
-    CompiledSketch(form).save(path)
+    model = replace(integer_model(), categories=(("", "oak", "wych elm é"),))
+    CompiledSketch(model).save(path)
     loaded = repsketch.load(path)
-    assert loaded.form.categories == form.categories
+    assert loaded.model.categories == model.categories
     assert describe(path)["categories"] == [["", "oak", "wych elm é"]]
-    assert loaded.nbytes == CompiledSketch(whole_form()).nbytes  # a device is given indices
-    assert to_bytes(loaded) == path.read_bytes()
+    assert loaded.nbytes == CompiledSketch(integer_model()).nbytes  # a device is given indices
+    assert loaded.to_bytes() == path.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -213,12 +223,12 @@ def test_categories(tmp_path):
 )
 def test_categories_that_do_not_fit(labels, message):
     with pytest.raises(InputError, match=message):
-        replace(whole_form(), categories=labels)
+        replace(integer_model(), categories=labels)
 
 
 def test_intervals(tmp_path):
     path = tmp_path / "sketch.rsk"
-    sketch = CompiledSketch(intervals_form())
+    sketch = CompiledSketch(intervals_model())
     sketch.save(path)
     again = repsketch.load(path)
     X = np.random.default_rng(1).normal(size=(50, sketch.n_features))
@@ -226,16 +236,16 @@ def test_intervals(tmp_path):
         expected = sketch.predict_interval(X, confidence)
         np.testing.assert_array_equal(again.predict_interval(X, confidence), expected)
         np.testing.assert_array_equal(from_bytes(path.read_bytes()).predict_interval(X, confidence), expected)
-    assert to_bytes(again) == path.read_bytes()
+    assert again.to_bytes() == path.read_bytes()
     # Not needed to predict, so not among the bytes a device must hold.
-    plain = CompiledSketch(float_form())
+    plain = CompiledSketch(float_model())
     assert again.nbytes == plain.nbytes
     assert again.outputs(X).tobytes() == plain.outputs(X).tobytes()
     table = {"n_rows": 120, "n_bins": 3, "most_confidence": 0.99, "nbytes": 8 + 4 * 2 * (2 + 3 + 16)}
     facts = describe(path)
     assert facts["intervals"] == table
     assert facts["sections"]["INTERVALS"] == table["nbytes"]
-    assert describe_sketch(plain)["intervals"] is None
+    assert describe_model(plain.model)["intervals"] is None
 
 
 def test_the_papers_sketch_with_intervals_comes_back_with_them(tmp_path):
@@ -252,12 +262,12 @@ def test_the_papers_sketch_with_intervals_comes_back_with_them(tmp_path):
 
 def test_names_and_metadata(tmp_path):
     path = tmp_path / "sketch.rsk"
-    sketch = CompiledSketch(whole_form())
+    sketch = CompiledSketch(integer_model())
     sketch.save(path, METADATA)
-    assert repsketch.load(path).form.feature_names == sketch.form.feature_names
+    assert repsketch.load(path).model.feature_names == sketch.model.feature_names
     facts = describe(path)
     assert facts["metadata"] == METADATA
-    assert facts["feature_names"] == list(sketch.form.feature_names or ())
+    assert facts["feature_names"] == list(sketch.model.feature_names or ())
     assert facts["classes"] == ["ash", "birch", "wych elm é"]
     sketch.save(path)
     assert describe(path)["metadata"] == {}
@@ -266,9 +276,9 @@ def test_names_and_metadata(tmp_path):
 
 def test_descriptions_are_json_and_true(tmp_path):
     path = tmp_path / "sketch.rsk"
-    sketches = [CompiledSketch(random_form(seed)) for seed in range(20)] + [
+    sketches = [CompiledSketch(random_model(seed)) for seed in range(20)] + [
         kernel_sketch(),
-        CompiledSketch(whole_form()),
+        CompiledSketch(integer_model()),
     ]
     for sketch in sketches:
         sketch.save(path)
@@ -278,12 +288,12 @@ def test_descriptions_are_json_and_true(tmp_path):
         assert sum(facts["sections"].values()) <= facts["file_nbytes"]
         assert facts["device_nbytes"] == sketch.nbytes
         assert (facts["n_features"], facts["n_outputs"]) == (sketch.n_features, sketch.n_outputs)
-        assert [part["n_rows"] for part in facts["parts"]] == [part.n_rows for part in sketch.form.parts]
+        assert [part["n_rows"] for part in facts["parts"]] == [part.n_rows for part in sketch.model.row_groups]
         assert facts["is_additive"] == (isinstance(sketch, KernelSketch) and sketch.sums is not None)
 
 
 def test_versions_in_the_header(tmp_path):
-    data = to_bytes(kernel_sketch())
+    data = kernel_sketch().to_bytes()
     assert data[4:6] == b"\x01\x00"
     assert tuple(data[24:27]) == SOFTWARE == tuple(int(n) for n in repsketch.__version__.split("."))
     (tmp_path / "sketch.rsk").write_bytes(data)
@@ -292,5 +302,5 @@ def test_versions_in_the_header(tmp_path):
 
 
 def test_the_same_sketch_gives_the_same_bytes():
-    assert to_bytes(kernel_sketch()) == to_bytes(kernel_sketch())
-    assert form_to_bytes(whole_form()) == form_to_bytes(whole_form())
+    assert kernel_sketch().to_bytes() == kernel_sketch().to_bytes()
+    assert model_to_bytes(integer_model()) == model_to_bytes(integer_model())

@@ -4,18 +4,19 @@ import numpy as np
 import pytest
 
 import repsketch
-from build import _native as native
-from build import bare_file, float_form, kernel_sketch, native_status, python_status
-from costly import RAISED, costly_drafts
-from forms import random_form
 from repsketch import lsh
 from repsketch.errors import InputError
-from repsketch.io import FormatError, Status, describe, form_to_bytes, from_bytes, to_bytes
+from repsketch.io import FormatError, Status, describe, model_to_bytes
 from repsketch.io.totals import MEMORY_CAP, WORK_CAP, Totals, totals_of
 from repsketch.lsh import RowHashes
-from repsketch.sketch import CompiledSketch, Form
-from repsketch.sketch.inputs import Inputs
-from repsketch.sketch.part import Part
+from repsketch.model import Model
+from repsketch.model.inputs import Inputs
+from repsketch.model.rows import RowGroup
+from repsketch.sketch import CompiledSketch, from_bytes
+from support.models import random_model
+from support.rsk.build import _native as native
+from support.rsk.build import bare_file, float_model, kernel_sketch, native_status, python_status
+from support.rsk.costly import RAISED, costly_drafts
 
 L2 = {"hash": 0, "n_parameters": 1, "width": 1.0, "counter_type": 3}
 GROUPS = {"n_rows": 65_536, "n_groups": 65_536, "aggregate": 2, "n_numbers": 32, "counter_type": 3}
@@ -66,13 +67,13 @@ def check_bounds(data: bytes) -> None:
 
 def test_totals_bound_what_random_forms_take():
     for seed in range(280):
-        check_bounds(form_to_bytes(random_form(seed)))
+        check_bounds(model_to_bytes(random_model(seed)))
 
 
 @pytest.mark.slow
 def test_totals_bound_what_thousands_of_random_forms_take():
     for seed in range(280, 4_000):
-        check_bounds(form_to_bytes(random_form(seed, largest=[5, 40, 400][seed % 3])))
+        check_bounds(model_to_bytes(random_model(seed, largest=[5, 40, 400][seed % 3])))
 
 
 def check_costly(seed: int, n: int) -> tuple[int, int]:
@@ -101,11 +102,11 @@ def test_a_thousand_of_the_most_expensive_small_files_keep_the_limits():
     assert most_work > 0.5 * WORK_CAP
 
 
-@pytest.mark.parametrize("sketch", [kernel_sketch(), CompiledSketch(float_form())], ids=["kernel", "compiled"])
+@pytest.mark.parametrize("sketch", [kernel_sketch(), CompiledSketch(float_model())], ids=["kernel", "compiled"])
 def test_the_caller_sets_the_limits(sketch, tmp_path):
     path = tmp_path / "model.rsk"
     sketch.save(path)
-    memory, work, _ = native.file_totals(to_bytes(sketch))
+    memory, work, _ = native.file_totals(sketch.to_bytes())
     assert type(repsketch.load(path, max_memory=memory, max_work=work)) is type(sketch)
     with pytest.raises(FormatError, match=f"memory up to {memory:,}, max_memory={memory - 1:,}: .*raise max_memory"):
         repsketch.load(path, max_memory=memory - 1)
@@ -120,7 +121,7 @@ def test_the_caller_sets_the_limits(sketch, tmp_path):
 @pytest.mark.parametrize("limit", [-1, 2**64, "64 MB", 1e9])
 def test_a_limit_is_a_whole_number(name, limit):
     with pytest.raises(InputError, match=f"{name}=.*; allowed is a whole number from 0 to"):
-        from_bytes(to_bytes(kernel_sketch()), **{name: limit})
+        from_bytes(kernel_sketch().to_bytes(), **{name: limit})
 
 
 def test_a_sketch_made_here_is_not_limited(tmp_path):
@@ -128,7 +129,7 @@ def test_a_sketch_made_here_is_not_limited(tmp_path):
     rng = np.random.default_rng(0)
     hashes = RowHashes(lsh.L2(1.0), 150, 4, 16_000, 4)
     counters, one = rng.normal(size=(150, 4, 1)).astype(np.float32), np.ones(1, np.float32)
-    sketch = CompiledSketch(Form(Inputs(16_000), None, (Part(hashes, counters, one),), one))
+    sketch = CompiledSketch(Model(Inputs(16_000), None, (RowGroup(hashes, counters, one),), one))
     X = rng.normal(size=(2, 16_000)).astype(np.float32)
     path = tmp_path / "large.rsk"
     sketch.save(path)

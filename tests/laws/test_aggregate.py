@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from repsketch.sketch.aggregate import group_bounds, median
+from repsketch.model.aggregate import group_bounds, median
 
 SIZES = st.integers(1, 65_536).flatmap(lambda n_rows: st.tuples(st.just(n_rows), st.integers(1, n_rows)))
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forms import THEMES, random_form, random_inputs
-from repsketch.io import form_to_bytes
-from repsketch.sketch.query import query
+from repsketch.io import model_to_bytes
+from repsketch.model.oracle import query
+from support.models import THEMES, random_inputs, random_model
 
 ROOT = Path(__file__).resolve().parents[2]
 QEMU = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
@@ -53,11 +53,11 @@ def test_the_c_tests_pass(folder):
 
 @pytest.mark.parametrize("seed", range(2 * len(THEMES)))
 def test_outputs_are_the_oracles(folder, seed):
-    form = random_form(seed)
+    model = random_model(seed)
     path = folder / f"{seed}.rsk"
-    path.write_bytes(form_to_bytes(form))
-    X = random_inputs(form, 3, seed)
-    expected = query(form, X)
+    path.write_bytes(model_to_bytes(model))
+    X = random_inputs(model, 3, seed)
+    expected = query(model, X)
     for row, outputs in zip(X, expected, strict=True):
         printed = run(QEMU, folder / "predict", path, *(repr(float(x)) for x in row))
         assert np.array(printed.split(), np.float32).tobytes() == outputs.tobytes()

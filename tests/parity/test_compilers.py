@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forms import THEMES, random_form, random_inputs
-from repsketch.io import form_to_bytes
-from repsketch.sketch.query import query
+from repsketch.io import model_to_bytes
+from repsketch.model.oracle import query
+from support.models import THEMES, random_inputs, random_model
 
 ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "native"
@@ -78,9 +78,9 @@ def cases():
     """Files, inputs, and the oracle's outputs: a few forms of every theme."""
     found = []
     for seed in range(N_FORMS):
-        form = random_form(10_000 + seed)
-        X = random_inputs(form, 200, seed)
-        found.append((form_to_bytes(form), X, query(form, X)))
+        model = random_model(10_000 + seed)
+        X = random_inputs(model, 200, seed)
+        found.append((model_to_bytes(model), X, query(model, X)))
     return found
 
 

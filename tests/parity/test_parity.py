@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from forms import FAMILIES, POOLS, THEMES, random_form, random_inputs
 from repsketch import lsh
-from repsketch.io import form_to_bytes
+from repsketch.io import model_to_bytes
 from repsketch.lsh import RowHashes
 from repsketch.lsh.pool import CodePool, PooledRows
-from repsketch.sketch.form import Form
-from repsketch.sketch.inputs import Inputs
-from repsketch.sketch.part import Part
-from repsketch.sketch.query import accumulators, buckets, query
+from repsketch.model.inputs import Inputs
+from repsketch.model.model import Model
+from repsketch.model.oracle import accumulators, buckets, query
+from repsketch.model.rows import RowGroup
+from support.models import FAMILIES, POOLS, THEMES, random_inputs, random_model
 
 native = pytest.importorskip("repsketch._native", reason="the package was installed without its compiled part")
 
@@ -28,10 +28,10 @@ MOST_ROWS = 10_000
 FEW_ROWS = 200  # three blocks of 64 and a rest
 
 
-def n_rows_of(form: Form) -> int:
+def n_rows_of(model: Model) -> int:
     """Rows to compare: many where the oracle is quick, never a whole number of blocks."""
-    work = form.inputs.n_values * form.n_coordinates
-    for part in form.parts:
+    work = model.inputs.n_values * model.n_coordinates
+    for part in model.row_groups:
         work += part.n_rows * (part.hashes.n_concat * (8 + part.hashes.n_features) + 2 * part.counters.shape[2])
     return int(np.clip(50_000_000 // work, 1_000, MOST_ROWS)) | 1
 
@@ -45,18 +45,18 @@ class Truth:
     outputs: np.ndarray  #: (n, outputs), their 32 bits
 
     @classmethod
-    def of(cls, form: Form, X: np.ndarray) -> "Truth":
-        accumulated = np.ascontiguousarray(accumulators(form, X).transpose(1, 0, 2))
-        outputs = query(form, X)
+    def of(cls, model: Model, X: np.ndarray) -> "Truth":
+        accumulated = np.ascontiguousarray(accumulators(model, X).transpose(1, 0, 2))
+        outputs = query(model, X)
         assert np.isfinite(outputs).all()  # equal bits of NaN would prove nothing
-        return cls(buckets(form, X), accumulated.view(np.int32), outputs.view(np.int32))
+        return cls(buckets(model, X), accumulated.view(np.int32), outputs.view(np.int32))
 
     def first(self, n: int) -> "Truth":
         return Truth(self.buckets[:n], self.accumulators[:n], self.outputs[:n])
 
 
-def open_model(form: Form, level: int, compact: bool = False):
-    data = form_to_bytes(form)
+def open_model(model: Model, level: int, compact: bool = False):
+    data = model_to_bytes(model)
     return native.Model(data, len(data), compact, level)
 
 
@@ -87,11 +87,11 @@ def check_predict(what: str, model, X: np.ndarray, truth: Truth, n_threads: int 
 
 @pytest.mark.parametrize("seed", range(N_FORMS))
 def test_batches(seed):
-    form = random_form(seed)
-    X = random_inputs(form, n_rows_of(form), seed)
-    truth = Truth.of(form, X)
+    model = random_model(seed)
+    X = random_inputs(model, n_rows_of(model), seed)
+    truth = Truth.of(model, X)
     for name, level in LEVELS.items():
-        model = open_model(form, level)
+        model = open_model(model, level)
         check_trace(name, model, X, truth)
         check_predict(name, model, X, truth)
         check_single_rows(name, model, X[:2_000], truth.first(2_000))
@@ -99,16 +99,16 @@ def test_batches(seed):
 
 def test_the_batches_have_a_million_rows():
     assert N_FORMS >= 120
-    assert sum(n_rows_of(random_form(seed)) for seed in range(N_FORMS)) >= 1_000_000
+    assert sum(n_rows_of(random_model(seed)) for seed in range(N_FORMS)) >= 1_000_000
 
 
 @pytest.mark.parametrize("seed", range(N_FORMS))
 def test_other_ways_in(seed):
-    form = random_form(seed)
-    X = random_inputs(form, FEW_ROWS, 1000 + seed)
-    truth = Truth.of(form, X)
+    model = random_model(seed)
+    X = random_inputs(model, FEW_ROWS, 1000 + seed)
+    truth = Truth.of(model, X)
     for name, level in LEVELS.items():
-        model = open_model(form, level)
+        model = open_model(model, level)
         for n in (1, 63, 64, 65):
             check_predict(f"{name}, {n} rows", model, X[:n], truth.first(n))
         check_trace(f"{name}, one by one", model, X, truth, one_by_one=True)
@@ -117,7 +117,7 @@ def test_other_ways_in(seed):
             check_predict(f"{name}, {n_threads} threads", model, X, truth, n_threads)
         check_strides(name, model, X, truth)
         # A compact plan draws its hash functions again for every block: a block and a rest must do.
-        compact = open_model(form, level, compact=True)
+        compact = open_model(model, level, compact=True)
         check_predict(f"{name}, compact", compact, X[:70], truth.first(70))
         check_trace(f"{name}, compact", compact, X[:70], truth.first(70))
         check_trace(f"{name}, compact, one by one", compact, X[:3], truth.first(3), one_by_one=True)
@@ -152,20 +152,20 @@ def check_strides(name: str, model, X: np.ndarray, truth: Truth) -> None:
 
 @pytest.mark.parametrize("seed", range(0, N_FORMS, 2))
 def test_sparse_rows(seed):
-    form = random_form(seed)
+    model = random_model(seed)
     rng = np.random.default_rng(seed)
-    X = random_inputs(form, FEW_ROWS, 2000 + seed)
+    X = random_inputs(model, FEW_ROWS, 2000 + seed)
     X[rng.random(X.shape) < rng.choice([0.0, 0.5, 0.95])] = 0.0
     table = sp.csr_matrix(X)
     table.data[rng.random(len(table.data)) < 0.1] = 0.0  # zeros may be stored, too
-    truth = Truth.of(form, table.toarray())
+    truth = Truth.of(model, table.toarray())
     ends, columns = table.indptr.astype(np.int32), table.indices.astype(np.int32)
     for name, level in LEVELS.items():
         for compact in (False, True):
             n = 70 if compact else FEW_ROWS
-            model = open_model(form, level, compact)
+            model = open_model(model, level, compact)
             for n_threads in (1, 2, 3):
-                found = np.full((n, form.n_outputs), np.nan, np.float32)
+                found = np.full((n, model.n_outputs), np.nan, np.float32)
                 model.predict_sparse(table.data, ends[: n + 1], columns, found, n_threads)
                 check_same(f"outputs, {name}, sparse", found.view(np.int32), truth.outputs[:n])
             check_predict(f"{name}, the same rows dense", model, table.toarray()[:n], truth.first(n))
@@ -173,35 +173,35 @@ def test_sparse_rows(seed):
 
 @pytest.mark.parametrize("seed", range(0, N_FORMS, 2))
 def test_rows_of_bytes(seed):
-    form = random_form(seed)
-    X = np.random.default_rng(seed).integers(0, 256, (FEW_ROWS, form.n_features), np.uint8)
+    model = random_model(seed)
+    X = np.random.default_rng(seed).integers(0, 256, (FEW_ROWS, model.n_features), np.uint8)
     X[::3] %= 4  # small ones: categories, zeros
-    truth = Truth.of(form, X.astype(np.float32))
+    truth = Truth.of(model, X.astype(np.float32))
     for name, level in LEVELS.items():
         for compact in (False, True):
             n = 70 if compact else FEW_ROWS
-            model, what = open_model(form, level, compact), f"{name}, uint8"
+            model, what = open_model(model, level, compact), f"{name}, uint8"
             for n_threads in (1, 2, 3):
                 check_predict(what, model, X[:n], truth.first(n), n_threads)
             check_trace(what, model, X[:n], truth.first(n))
             check_trace(f"{what}, one by one", model, X[:5], truth.first(5), one_by_one=True)
         check_predict(f"{name}, the same rows as floats", model, X[:70].astype(np.float32), truth.first(70))
-        apart = np.full((FEW_ROWS, form.n_features + 3), 255, np.uint8)
+        apart = np.full((FEW_ROWS, model.n_features + 3), 255, np.uint8)
         apart[:, 1:-2] = X
-        check_predict(f"{name}, uint8, rows apart", open_model(form, level), apart[:, 1:-2], truth, n_threads=2)
+        check_predict(f"{name}, uint8, rows apart", open_model(model, level), apart[:, 1:-2], truth, n_threads=2)
 
 
 # -- every option occurs ------------------------------------------------------------------------
 
 
-def options_of(form: Form) -> set[str]:
+def options_of(model: Model) -> set[str]:
     """The choices a form makes, as words; those of hashing with the precision they are made in."""
-    inputs, projection, kind = form.inputs, form.projection, form.precision
+    inputs, projection, kind = model.inputs, model.projection, model.precision
     found = {
         kind,
-        f"{len(form.parts)} parts",
+        f"{len(model.row_groups)} parts",
         f"{kind} projection {None if projection is None else projection.kind}",
-        f"{kind} linear {None if form.linear is None else form.linear.dtype}",
+        f"{kind} linear {None if model.linear is None else model.linear.dtype}",
         f"{kind} stored as {inputs.stored_as}" if inputs.scales is not None else "no scales",
         "some columns" if inputs.columns is not None else "all columns",
         f"{kind} missing" if inputs.accepts_missing else f"{kind} nothing missing",
@@ -213,17 +213,17 @@ def options_of(form: Form) -> set[str]:
     found |= {f"{kind} column categorical"} if kinds - {0, 1} else set()
     found |= {"all boolean"} if kinds == {1} else set()
     found |= {"many categories"} if max(kinds) > 256 else set()
-    found |= {"many outputs"} if form.n_outputs > 16 else set()
+    found |= {"many outputs"} if model.n_outputs > 16 else set()
     if projection is not None:
         found |= {f"{kind} {name} {getattr(projection, name) is not None}" for name in ("shift", "multipliers")}
-        found |= {f"right shift {projection.right_shift > 0}"} if form.is_whole else set()
-    for part in form.parts:
+        found |= {f"right shift {projection.right_shift > 0}"} if model.is_whole else set()
+    for part in model.row_groups:
         found |= {f"{kind} {word}" for word in options_of_part(part)}
         found.add(f"R {part.hashes.n_buckets}")
     return found
 
 
-def options_of_part(part: Part) -> set[str]:
+def options_of_part(part: RowGroup) -> set[str]:
     hashes = part.hashes
     decode = "rows" if part.row_decode is not None else "shared" if part.shared_decode is not None else None
     found = {
@@ -286,7 +286,7 @@ def wanted_options() -> set[str]:
 def test_every_option_occurs():
     found: dict[str, int] = {}
     for seed in range(N_FORMS):
-        for word in options_of(random_form(seed)):
+        for word in options_of(random_model(seed)):
             found[word] = found.get(word, 0) + 1
     assert wanted_options() - set(found) == set()
     # The commonest sketches are met often, not by luck.
@@ -295,8 +295,8 @@ def test_every_option_occurs():
 
 
 def test_inputs_have_what_they_promise():
-    form = random_form(0, theme="paper")
-    X = random_inputs(form, 4_000, 0)
+    model = random_model(0, theme="paper")
+    X = random_inputs(model, 4_000, 0)
     tiny = np.finfo(np.float32).tiny
     assert ((X != 0) & (np.abs(X) < tiny)).any()
     for value in (0.0, 1.0, 3e38, -3e38):
@@ -307,7 +307,7 @@ def test_inputs_have_what_they_promise():
 # -- the largest sizes --------------------------------------------------------------------------
 
 
-def largest(hashes: RowHashes | PooledRows, n_outputs: int = 1) -> Form:
+def largest(hashes: RowHashes | PooledRows, n_outputs: int = 1) -> Model:
     """A form of this one part, over all-boolean columns or plain numbers."""
     rng = np.random.default_rng(0)
     is_whole = hashes.width_bits is not None
@@ -315,8 +315,8 @@ def largest(hashes: RowHashes | PooledRows, n_outputs: int = 1) -> Form:
     shape = (hashes.n_rows, hashes.n_buckets, n_outputs)
     counters = rng.integers(-7, 8, shape, np.int8) if is_whole else rng.standard_normal(shape, np.float32)
     gain = rng.standard_normal(n_outputs, np.float32)
-    part = Part(hashes, counters, gain, "int8" if is_whole else "float32", aggregate="sum")
-    return Form(inputs, None, (part,), rng.standard_normal(n_outputs, np.float32))
+    part = RowGroup(hashes, counters, gain, "int8" if is_whole else "float32", aggregate="sum")
+    return Model(inputs, None, (part,), rng.standard_normal(n_outputs, np.float32))
 
 
 def sparse_pool(n_codes: int, n_features: int, width_bits: int | None, **options) -> CodePool:
@@ -354,19 +354,19 @@ LARGEST_FORMS = {
 @pytest.mark.parametrize("width_bits", [None, 5], ids=["float32", "int"])
 @pytest.mark.parametrize("make", LARGEST_FORMS.values(), ids=LARGEST_FORMS)
 def test_largest_sizes(make, width_bits):
-    form = make(width_bits)
-    X = random_inputs(form, 3, 0)
-    if form.n_features == D:
+    model = make(width_bits)
+    X = random_inputs(model, 3, 0)
+    if model.n_features == D:
         X[0, ::2], X[1, 5:], X[2, :-1] = 0.0, 0.0, 0.0  # many, few, and only the last column
-    truth = Truth.of(form, X)
+    truth = Truth.of(model, X)
     for name, level in LEVELS.items():
-        model = open_model(form, level)
+        model = open_model(model, level)
         check_trace(name, model, X, truth)
         check_predict(name, model, X, truth)
         check_single_rows(name, model, X, truth)
-    compact = open_model(form, level, compact=True)
+    compact = open_model(model, level, compact=True)
     check_predict(f"{name}, compact", compact, X[:1], truth.first(1))
     table = sp.csr_matrix(X)
-    found = np.empty((3, form.n_outputs), np.float32)
+    found = np.empty((3, model.n_outputs), np.float32)
     model.predict_sparse(table.data, table.indptr.astype(np.int32), table.indices.astype(np.int32), found, 1)
     check_same("sparse", found.view(np.int32), truth.outputs)

@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import plain
-import plain_generator
-from forms import THEMES, random_form, random_inputs
 from repsketch.lsh.generator import Stream, to_gaussian, words
-from repsketch.sketch.query import accumulators, buckets, query
+from repsketch.model.oracle import accumulators, buckets, query
+from support import plain, plain_generator
+from support.models import THEMES, random_inputs, random_model
 
 N_FORMS = 6 * len(THEMES)
 VECTORS = json.loads((Path(__file__).parents[2] / "docs/spec/vectors.json").read_text())
@@ -18,10 +17,10 @@ VECTORS = json.loads((Path(__file__).parents[2] / "docs/spec/vectors.json").read
 
 @pytest.mark.parametrize("seed", range(N_FORMS))
 def test_form(seed):
-    form = random_form(20_000 + seed)
-    X = random_inputs(form, 4, seed)
-    by_page = plain.PlainForm(form)
-    found = buckets(form, X), accumulators(form, X), query(form, X)
+    model = random_model(20_000 + seed)
+    X = random_inputs(model, 4, seed)
+    by_page = plain.PlainForm(model)
+    found = buckets(model, X), accumulators(model, X), query(model, X)
     for i, row in enumerate(X):
         bucket, accumulated, output = by_page.evaluate(row)
         assert found[0][i].tolist() == bucket

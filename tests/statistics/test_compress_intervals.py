@@ -9,9 +9,9 @@ from sklearn.datasets import load_diabetes
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import repsketch as rs
-from repsketch.benchmarks.datasets import load_split
 from repsketch.errors import InputError
-from repsketch.tune.problem import HELD_FRACTION
+from repsketch.train.training_data import HELD_FRACTION
+from repsketch_bench.datasets import load_split
 
 CONFIDENCE = 0.95
 
@@ -26,7 +26,7 @@ def shares_of(split, teacher=None, seed=0, time_limit=1.0):
     assert sketch.nbytes <= 1024
     low, high = sketch.predict_interval(X_test, CONFIDENCE)
     misses, widths = np.abs(y_test - (low + high) / 2), (high - low) / 2
-    return (misses <= widths).mean(), (misses <= 0.8 * widths).mean(), sketch.form.intervals.n_rows
+    return (misses <= widths).mean(), (misses <= 0.8 * widths).mean(), sketch.model.intervals.n_rows
 
 
 def tolerance(n_held, n_test, n_splits=1):
@@ -65,7 +65,7 @@ def test_diabetes():
 def test_too_few_rows_to_hold_any_out():
     X, y = uneven(20, 0)
     sketch = rs.compress(None, X, y, budget=256, task="regression", random_state=0, time_limit=1.0, progress=False)
-    assert sketch.form.intervals is None
+    assert sketch.model.intervals is None
     with pytest.raises(InputError, match="with_intervals"):
         sketch.predict_interval(X)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from repsketch import Sketch, lsh
-from repsketch.sketch.intervals import LEVELS, Intervals
+from repsketch.model.intervals import LEVELS, Intervals
 from repsketch.theory.quantiles import student_quantile
 
 N_DRAWS, N_ROWS = 2_000, 32

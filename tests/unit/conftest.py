@@ -8,8 +8,8 @@ import pytest
 @pytest.fixture
 def brief_search(monkeypatch):
     """A search of few and short fits, compared with nobody, for tests that ask for anything but accuracy."""
-    from repsketch.baselines.budgeted import quick
-    from repsketch.tune import recipes, search
+    from repsketch.compare import peers as quick
+    from repsketch.train import recipes, search
 
     brief = (replace(effort, n_steps=30, refits=effort.refits[:2]) for effort in search.EFFORTS)
     monkeypatch.setattr(search, "EFFORTS", search.Efforts(*brief))

@@ -9,16 +9,15 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import LogisticRegression
 
 import repsketch as rs
-from repsketch import compare as comparing
-from repsketch.baselines.budgeted import quick
-from repsketch.comparison import Comparison
+from repsketch.compare import compare as comparing
+from repsketch.compare import peers as quick
+from repsketch.compare.comparison import Comparison
 from repsketch.errors import InputError, RepSketchError
-from repsketch.io import from_bytes, to_bytes
-from repsketch.sketch import CompiledSketch
-from repsketch.sketch.intervals import calibrated
-from repsketch.tune import search as searching
-from repsketch.tune.budget import parse_budget
-from repsketch.tune.folds import N_FOLDS
+from repsketch.model.intervals import Intervals
+from repsketch.sketch import CompiledSketch, from_bytes
+from repsketch.teacher.out_of_fold import N_FOLDS
+from repsketch.train import search as searching
+from repsketch.train.budget import parse_budget
 
 QUICK = {"random_state": 0, "progress": False}
 
@@ -50,7 +49,7 @@ def test_a_raw_table(budget):
     assert sketch.nbytes <= parse_budget(budget)
     assert (sketch.predict(X) == y).mean() > 0.85
     assert sketch.classes.tolist() == ["no", "yes"]
-    again = from_bytes(to_bytes(sketch))
+    again = from_bytes(sketch.to_bytes())
     np.testing.assert_array_equal(again.predict(X[["country", "constant", "member", "job", "age"]]), sketch.predict(X))
     unseen = X.assign(job="astronaut")
     np.testing.assert_array_equal(sketch.outputs(unseen), sketch.outputs(X.assign(job=None)))
@@ -58,7 +57,7 @@ def test_a_raw_table(budget):
 
 def test_the_same_seed_gives_the_same_bytes():
     X, y = load_iris(return_X_y=True)
-    files = [to_bytes(rs.compress(None, X, y, budget=300, random_state=seed, progress=False)) for seed in (1, 1, 2)]
+    files = [rs.compress(None, X, y, budget=300, random_state=seed, progress=False).to_bytes() for seed in (1, 1, 2)]
     assert files[0] == files[1] != files[2]
 
 
@@ -114,11 +113,11 @@ def test_intervals_and_the_comparison_are_of_the_form_that_was_judged(searched, 
     sketch = rs.compress(None, X, y, budget="300B", **QUICK)
     problem, (trial, *_) = searched["problem"], searched["trials"]
     held = problem.held
-    judged, deployed = (CompiledSketch(form) for form in (trial.judged, trial.retrained))
+    judged, deployed = (CompiledSketch(model) for model in (trial.judged, trial.retrained))
     assert np.abs(judged.predict(X[held]) - deployed.predict(X[held])).max() > 0.1
     assert sketch.summary.rows[0]["score"] == pytest.approx(np.abs(judged.predict(X[held]) - y[held]).mean())
-    expected = calibrated(trial.judged, X[held].astype(np.float32), y[held, None]).intervals
-    np.testing.assert_array_equal(sketch.form.intervals.quantiles, expected.quantiles)
+    expected = Intervals.of(judged.outputs(X[held]), y[held, None])
+    np.testing.assert_array_equal(sketch.model.intervals.quantiles, expected.quantiles)
 
 
 @pytest.mark.parametrize("progress", [True, False])
@@ -200,7 +199,7 @@ def test_the_budget_is_never_exceeded(batch):
             continue
         n_made += 1
         assert sketch.nbytes <= budget
-        assert from_bytes(to_bytes(sketch)).nbytes == sketch.nbytes
+        assert from_bytes(sketch.to_bytes()).nbytes == sketch.nbytes
         assert np.isfinite(sketch.outputs(X)).all()
     assert n_made >= 20
 

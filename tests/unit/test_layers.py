@@ -1,196 +1,86 @@
 """Imports go downward only, and without the extras NumPy alone is enough to load and predict."""
 
-import ast
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import repsketch
+from import_graph import LAYERS, PACKAGE, find_cycle, imported_modules, read_graph, rooms_of, upward_imports
 
-PACKAGE = "repsketch"
-SOURCE = Path(repsketch.__file__).parent
-
-# From the bottom to the top. Rooms of one line may import each other only where the line says so.
-LAYERS = (
-    {"errors", "_native"},
-    {
-        "core",
-        "settings",
-        "sparse",
-        "progress",
-        "files",
-        "arrays",
-        "cells",
-        "frames",
-        "predictor",
-        "threads",
-        "calibration",
-        "comparison",
-        "display",
-    },
-    {"lsh"},
-    {"theory"},
-    {"teacher"},
-    {"kernel"},
-    {"sketch"},
-    {"tune"},
-    {"io"},
-    {"runtime"},
-    {"export"},
-    {"compare", "targets"},
-    {"compress"},
-    {"estimators"},
-    {"cli"},
-)
-LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
-BASE = LEVEL["arrays"]  # the one line whose rooms may import each other
-SIDE_ROOMS = {"baselines", "benchmarks", "distributed"}  # import the core, never the reverse
-ROOT = ""  # repsketch/__init__.py: the public names
-# What users hold reaches up, inside its functions only: a sketch predicts, saves and exports itself, and is compared.
-FACADE = {Path("sketch/sketch.py"): {"io", "runtime", "export"}, Path("compare.py"): {"baselines"}}
+GRAPH = read_graph(Path(repsketch.__file__).parent)
 
 
-def room_of(module: str) -> str:
-    """The room of a dotted module name below the package: "repsketch.lsh.l2" is in "lsh"."""
-    return module.removeprefix(PACKAGE).lstrip(".").partition(".")[0]
+def test_imports_go_downward():
+    assert upward_imports(GRAPH) == []
 
 
-def is_type_checking(test: ast.expr) -> bool:
-    return ast.unparse(test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
-
-
-def import_nodes(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Every import below ``node``, also inside functions, but not what only a type checker reads."""
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        yield node
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and is_type_checking(child.test):
-            for alternative in child.orelse:
-                yield from import_nodes(alternative)
-        else:
-            yield from import_nodes(child)
-
-
-def imported_rooms(source: str, package: str) -> set[str]:
-    """Rooms that a module of ``package`` imports."""
-    rooms = set()
-    for node in import_nodes(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            parts = package.split(".")
-            start = parts[: len(parts) + 1 - node.level] if node.level else []
-            base = ".".join([*start, *([node.module] if node.module else [])])
-            # "from .. import lsh" names a room, "from .. import Sketch" a name of the root.
-            names = [f"{base}.{alias.name}" if base == PACKAGE else base for alias in node.names]
-        for name in names:
-            if name == PACKAGE or name.startswith(PACKAGE + "."):
-                room = room_of(name)
-                rooms.add(room if room in LEVEL or room in SIDE_ROOMS or is_room(room) else ROOT)
-    return rooms
-
-
-def is_room(room: str) -> bool:
-    return (SOURCE / room).is_dir() or (SOURCE / f"{room}.py").exists()
-
-
-def violations(room: str, imports: set[str]) -> list[str]:
-    """What is wrong with these imports of a module in ``room``."""
-    unknown = sorted(name for name in {room, *imports} - {ROOT} if name not in LEVEL and name not in SIDE_ROOMS)
-    if unknown:
-        return [f"{name} has no place in the order of layers; add it to LAYERS or SIDE_ROOMS" for name in unknown]
-    wrong = []
-    for other in sorted(imports - {room}):
-        if room == "cli":
-            continue
-        if room == ROOT:
-            is_allowed = other != "cli" and other not in SIDE_ROOMS
-        elif room in SIDE_ROOMS:
-            is_allowed = other != "cli"
-        elif other in SIDE_ROOMS or other == ROOT:
-            is_allowed = False
-        else:
-            is_allowed = LEVEL[other] < LEVEL[room] or LEVEL[other] == LEVEL[room] == BASE
-        if not is_allowed:
-            wrong.append(f"{room or PACKAGE} imports {other or PACKAGE}")
-    return wrong
-
-
-MODULES = sorted(SOURCE.rglob("*.py"))
-
-
-@pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(SOURCE)) for path in MODULES])
-def test_imports_go_downward(path):
-    parts = path.relative_to(SOURCE).with_suffix("").parts
-    room = ROOT if parts == ("__init__",) else parts[0]
-    package = ".".join([PACKAGE, *parts[:-1]])
-    source = path.read_text(encoding="utf-8")
-    allowed = FACADE.get(path.relative_to(SOURCE), set())
-    assert violations(room, imported_rooms(source, package) - allowed) == []
-    called_later = (ast.ClassDef, ast.FunctionDef)
-    at_import = ast.Module([node for node in ast.parse(source).body if not isinstance(node, called_later)], [])
-    assert not allowed & imported_rooms(ast.unparse(at_import), package), "only functions may reach up"
+def test_no_modules_import_each_other():
+    assert find_cycle(GRAPH) == []
 
 
 def test_modules_are_found():
-    assert {"__init__.py", "errors.py"} <= {path.name for path in MODULES}
-    assert {"lsh", "theory", "kernel", "sketch"} <= {path.parent.name for path in MODULES}
+    assert {"repsketch", "repsketch.errors", "repsketch.lsh.l2", "repsketch.io.read"} <= set(GRAPH)
+    assert set(rooms_of(GRAPH)) == set(LAYERS)
+    assert "repsketch.train.search" in GRAPH["repsketch.compress"], "imports inside functions count"
 
 
 class TestTheCheckItself:
     @pytest.mark.parametrize(
-        ("source", "package", "rooms"),
+        ("source", "module", "found"),
         [
-            ("from ..lsh import L2", "repsketch.kernel", {"lsh"}),
-            ("from ..lsh.l2 import L2", "repsketch.kernel", {"lsh"}),
-            ("from .query import query", "repsketch.sketch", {"sketch"}),
-            ("from . import lsh, theory", "repsketch", {"lsh", "theory"}),
-            ("from .. import lsh, Sketch", "repsketch.kernel", {"lsh", ROOT}),
-            ("import repsketch.sketch.build as b", "repsketch.lsh", {"sketch"}),
-            ("import repsketch", "repsketch.lsh", {ROOT}),
-            ("from repsketch.export import c", "repsketch.lsh", {"export"}),
-            ("def f():\n    from ..sketch import Sketch", "repsketch.lsh", {"sketch"}),
-            ("if TYPE_CHECKING:\n    from ..sketch import Sketch", "repsketch.lsh", set()),
-            ("if TYPE_CHECKING:\n    pass\nelse:\n    from ..sketch import Sketch", "repsketch.lsh", {"sketch"}),
-            ("import numpy\nfrom torch import Tensor", "repsketch.lsh", set()),
+            ("from ..lsh import L2", "repsketch.paper.build", {"repsketch.lsh"}),
+            ("from ..lsh.l2 import L2", "repsketch.paper.build", {"repsketch.lsh.l2"}),
+            ("from .l2 import L2", "repsketch.lsh.rows", {"repsketch.lsh.l2"}),
+            ("from .. import lsh, Sketch", "repsketch.paper.build", {"repsketch.lsh", "repsketch"}),
+            ("import repsketch.lsh.l2 as b", "repsketch.errors", {"repsketch.lsh.l2"}),
+            ("import repsketch", "repsketch.lsh.l2", {"repsketch"}),
+            ("def f():\n    from ..sketch import Sketch", "repsketch.lsh.l2", {"repsketch.sketch"}),
+            ("if TYPE_CHECKING:\n    from ..sketch import Sketch", "repsketch.lsh.l2", set()),
+            (
+                "if TYPE_CHECKING:\n    pass\nelse:\n    from ..sketch import Sketch",
+                "repsketch.lsh.l2",
+                {"repsketch.sketch"},
+            ),
+            ("import numpy\nfrom torch import Tensor", "repsketch.lsh.l2", set()),
         ],
     )
-    def test_reads_imports(self, source, package, rooms):
-        assert imported_rooms(source, package) == rooms
+    def test_reads_imports(self, source, module, found):
+        assert imported_modules(source, module, False, set(GRAPH)) == found
+
+    def test_reads_imports_of_a_package(self):
+        assert imported_modules("from . import lsh", PACKAGE, True, set(GRAPH)) == {"repsketch.lsh"}
 
     @pytest.mark.parametrize(
-        ("room", "imports"),
+        ("module", "other"),
         [
-            ("lsh", {"sketch"}),
-            ("lsh", {"theory"}),
-            ("errors", {"arrays"}),
-            ("sketch", {"estimators"}),
-            ("kernel", {"baselines"}),
-            ("baselines", {"cli"}),
-            ("sketch", {ROOT}),
-            (ROOT, {"cli"}),
-            ("novelty", {"errors"}),
-            ("sketch", {"novelty"}),
+            ("repsketch.lsh.l2", "repsketch.sketch.sketch"),
+            ("repsketch.errors", "repsketch.data.arrays"),
+            ("repsketch.sketch.sketch", "repsketch.estimators"),
+            ("repsketch.sketch.sketch", "repsketch"),
+            ("repsketch", "repsketch.cli"),
+            ("repsketch.novelty", "repsketch.errors"),
+            ("repsketch.sketch.sketch", "repsketch.novelty"),
         ],
     )
-    def test_refuses(self, room, imports):
-        assert violations(room, imports) != []
+    def test_refuses(self, module, other):
+        assert upward_imports({module: {other}}) != []
 
     @pytest.mark.parametrize(
-        ("room", "imports"),
+        ("module", "other"),
         [
-            ("sketch", {"lsh", "theory", "kernel", "errors", "sketch"}),
-            ("predictor", {"arrays", "errors"}),
-            ("distributed", {"sketch", "estimators"}),
-            ("cli", {"baselines", "estimators", ROOT}),
-            (ROOT, {"lsh", "estimators"}),
+            ("repsketch.sketch.sketch", "repsketch.io"),
+            ("repsketch.sketch.build", "repsketch.sketch.sketch"),
+            ("repsketch.cli.demo", "repsketch"),
+            ("repsketch", "repsketch.estimators"),
         ],
     )
-    def test_allows(self, room, imports):
-        assert violations(room, imports) == []
+    def test_allows(self, module, other):
+        assert upward_imports({module: {other}}) == []
+
+    def test_finds_circles(self):
+        assert find_cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}})[0] in "abc"
 
 
 BLOCKED = """

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-SCRIPT = "import logging, repsketch; {}logging.getLogger('repsketch.tune.folds').warning('no copy')"
+SCRIPT = "import logging, repsketch; {}logging.getLogger('repsketch.teacher.out_of_fold').warning('no copy')"
 
 
 def printed(setting: str) -> str:
@@ -15,4 +15,4 @@ def printed(setting: str) -> str:
 
 def test_no_log_unless_asked_for():
     assert printed("") == ""
-    assert printed("logging.basicConfig(); ") == "WARNING:repsketch.tune.folds:no copy\n"
+    assert printed("logging.basicConfig(); ") == "WARNING:repsketch.teacher.out_of_fold:no copy\n"

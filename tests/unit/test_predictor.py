@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from repsketch import KernelModel, Sketch, build_sketch, lsh
-from repsketch.arrays import BLOCK_ROWS
+from repsketch.data.arrays import BLOCK_ROWS
 from repsketch.errors import InputError
 from repsketch.predictor import Predictor, to_choice, to_probabilities
 

@@ -173,6 +173,6 @@ class TestNotebooks:
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_a_notice_is_logged_and_shown_to_who_sees_progress(caplog, capfd, enabled):
-    notify(logging.getLogger("repsketch.tune"), "no copy", enabled=enabled)
+    notify(logging.getLogger("repsketch.train"), "no copy", enabled=enabled)
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [("WARNING", "no copy")]
     assert capfd.readouterr() == ("", "repsketch: no copy\n" if enabled else "")

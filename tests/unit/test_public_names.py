@@ -147,7 +147,7 @@ def paper(X: np.ndarray) -> rs.KernelSketch:
     return rs.build_sketch(model, n_rows=50, n_buckets=16)
 """
 REVEALED = [
-    "CompiledSketch", "Form", "Cost", "Change | None", "tuple[", "KernelSketch", "CompiledSketch", "Sketch",
+    "CompiledSketch", "Model", "Cost", "Change | None", "tuple[", "KernelSketch", "CompiledSketch", "Sketch",
     "CompiledSketch", "KernelModel",
 ]  # fmt: skip
 

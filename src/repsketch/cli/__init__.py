@@ -1,7 +1,9 @@
 """The command line: one file a verb."""
 
 import sys
-from typing import NoReturn
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from typing import Any, NoReturn
 
 
 def main() -> None:
@@ -15,11 +17,10 @@ def main() -> None:
         typer = require("typer", "cli")
     except RepSketchError as error:
         _end(error)
-    from .bench import app as bench
+
     from .compress import CompressCommand, compress
     from .demo import demo
     from .inspect import inspect
-    from .paper import paper
     from .predict import predict
 
     app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -33,9 +34,10 @@ def main() -> None:
         """Turn any trained model into a few kilobytes of counters that predict by hashing."""
 
     app.command(cls=CompressCommand)(compress)
-    for verb in (predict, inspect, demo, paper):
+    for verb in (predict, inspect, demo):
         app.command()(verb)
-    app.add_typer(bench, name="bench")
+    for name, command in _commands_of_others():
+        app.add_typer(command, name=name) if isinstance(command, typer.Typer) else app.command(name)(command)
     try:
         app()
     except (RepSketchError, OSError) as error:  # OSError: a file that is gone, a disk that is full
@@ -44,6 +46,12 @@ def main() -> None:
         _end("the memory is too small for this table; give fewer rows or columns.")
     except KeyboardInterrupt:
         _end("stopped", code=130)
+
+
+def _commands_of_others() -> Iterator[tuple[str, Any]]:
+    """Commands that installed packages add, such as repsketch-bench: functions, or Typer applications."""
+    for entry in sorted(entry_points(group="repsketch.commands"), key=lambda entry: entry.name):
+        yield entry.name, entry.load()
 
 
 def _print_version(is_asked: bool) -> None:

@@ -8,17 +8,16 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
+from ..checks import check_choice, check_number
 from ..compress import compress as compress_model
+from ..data.tables import Table, read_table
 from ..errors import InputError, require
 from ..files import write_atomically
-from ..io import to_bytes
-from ..io.data import Table, read_table
 from ..predictor import TASKS
 from ..progress import log_to_stderr, progress_bar
-from ..settings import check_choice, check_number
-from ..targets import read_targets
 from ..teacher import as_teacher
-from ..tune.budget import parse_budget
+from ..teacher.targets import read_targets
+from ..train.budget import parse_budget
 from .folder import output_folder
 from .summary import print_summary, summarize
 from .tables import asked_for, check_text, read_test, split_table, thinned
@@ -106,7 +105,7 @@ def compress(
             progress=not as_json,
         )
         name = "gradient-boosted trees, trained here" if teacher_file is None else printable(teacher_file.name)
-        content = to_bytes(sketch, {"target": table.target, "teacher": name})
+        content = sketch.to_bytes({"target": table.target, "teacher": name})
         summary = {
             **summarize(sketch, as_teacher(teacher), learnt, scored, teacher_file),
             "n_left_out": n_rows - learnt.n_rows,

@@ -7,14 +7,13 @@ def demo() -> None:
 
     require("torch", "train")
     datasets = require("sklearn.datasets", "train")
+    networks = require("sklearn.neural_network", "train")
     selection = require("sklearn.model_selection", "train")
     from rich.console import Console
     from rich.table import Table
 
     from .. import build_sketch, compress
-    from ..baselines import train_mlp
-    from ..baselines.mlp import widths_of
-    from ..kernel.distill import distill
+    from ..paper.distill import distill
     from ..teacher import as_teacher
     from ..theory import Cost
 
@@ -22,13 +21,13 @@ def demo() -> None:
     X_train, X_test, y_train, y_test = selection.train_test_split(X, y, test_size=0.25, random_state=0, stratify=y)
     screen = Console()
     screen.print(f"Handwritten digits: {len(X_train)} images of 8 x 8 to learn from, {len(X_test)} to test on.")
-    network = train_mlp(X_train, y_train, (256, 128), task="classification", n_epochs=60, batch_size=64, dropout=0.2)
+    network = networks.MLPClassifier((256, 128), max_iter=300, random_state=0).fit(X_train, y_train)
     labels = as_teacher(network).label(X_train)
     kernel = distill(labels, X_train, n_points=256, n_components=16)
     sketch = build_sketch(kernel, n_rows=200, n_buckets=4)
     small = compress(network, X_train, y_train, budget="2KB", random_state=0)
 
-    cost = Cost.of_mlp(widths_of(network))
+    cost = Cost.of_mlp([len(layer) for layer in network.coefs_] + [network.n_outputs_])
     # A query of the kernel model: the projection, then a distance and a weight vector for every point.
     n_points, p = kernel.points.shape
     kernel_flops = 2 * kernel.n_features * p + n_points * (3 * p + 2 * kernel.n_outputs)

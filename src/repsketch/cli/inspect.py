@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from ..data.table_target import listed
 from ..io import describe
-from ..io.data_target import listed
 from .terminal import printable, screen
 
 

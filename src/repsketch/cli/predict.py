@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from ..data.tables import read_table
 from ..errors import InputError, require
 from ..files import check_writable, write_atomically
-from ..io import load
-from ..io.data import read_table
+from ..sketch import load
 from .scores import METRICS, said, score
 from .terminal import printable
 

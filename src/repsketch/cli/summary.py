@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..io.data import Table
+from ..data.tables import Table
 from ..sketch import Sketch
 from ..teacher import Teacher
 from .scores import METRICS, answers, said, score

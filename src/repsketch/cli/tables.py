@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from ..data.frames import is_frame
+from ..data.table_target import listed
+from ..data.tables import Table, read_table
 from ..errors import InputError, require
-from ..frames import is_frame
-from ..io.data import Table, read_table
-from ..io.data_target import listed
-from ..io.tables import STRING_CAP
+from ..io.strings import STRING_CAP
 from .summary import HELD_OUT, LEARNT
 
 HELD_FRACTION, MOST_HELD = 0.2, 10_000  # rows set aside to score on

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..data.tables import Table
 from ..errors import InputError, TeacherError
-from ..io.data import Table
 from ..teacher import Teacher, as_teacher
 
 FIRST_ROWS = 1_000  # that an .onnx file answers to show how many classes it has

@@ -1,18 +1,17 @@
 """Files: the .rsk format, its writer and its reader. ``docs/spec/format.md`` is the specification."""
 
-from .describe import describe, describe_sketch
-from .read import from_bytes, load
+from .describe import describe, describe_model
+from .read import Contents, read_file, read_model
 from .status import FormatError, Status
-from .write import form_to_bytes, save, to_bytes
+from .write import model_to_bytes
 
 __all__ = [
+    "Contents",
     "FormatError",
     "Status",
     "describe",
-    "describe_sketch",
-    "form_to_bytes",
-    "from_bytes",
-    "load",
-    "save",
-    "to_bytes",
+    "describe_model",
+    "model_to_bytes",
+    "read_file",
+    "read_model",
 ]

@@ -4,12 +4,11 @@ import os
 from typing import Any
 
 from ..lsh import RowHashes
-from ..sketch import Form, KernelSketch, Sketch
-from ..sketch.intervals import Intervals
-from ..sketch.part import Part
-from .framing import FILE_CAP, FORMAT_VERSION, unpack
-from .metadata import read_metadata
-from .read import from_bytes, read_file
+from ..model.intervals import Intervals
+from ..model.model import Model
+from ..model.rows import RowGroup
+from .framing import FILE_CAP, FORMAT_VERSION, sections_of
+from .read import read_file, read_model
 from .records import PART_STRIDE, Section
 from .totals import MEMORY_CAP, WORK_CAP
 
@@ -33,41 +32,38 @@ def describe(
     ('float32', 'l1, bandwidth 1.0, universal fold', 3240)
     """
     data = read_file(path, max_nbytes)
-    limits = {"max_nbytes": max_nbytes, "max_memory": max_memory, "max_work": max_work}
-    sketch = from_bytes(data, name=os.fspath(path), **limits)
-    sections = unpack(memoryview(data), max_nbytes)
-    metadata = read_metadata(sections[Section.METADATA]) if Section.METADATA in sections else {}
+    contents = read_model(data, max_nbytes=max_nbytes, max_memory=max_memory, max_work=max_work, name=os.fspath(path))
+    sections = sections_of(memoryview(data))
     return {
         "file_nbytes": len(data),
         "format_version": FORMAT_VERSION,
         "software_version": ".".join(str(number) for number in data[24:27]),
-        **describe_sketch(sketch),
+        **describe_model(contents.model),
+        "is_additive": contents.sums is not None,
         "sections": {_name(kind): len(content) for kind, content in sections.items()},
-        "metadata": metadata,
+        "metadata": contents.metadata,
     }
 
 
-def describe_sketch(sketch: Sketch) -> dict[str, Any]:
-    """What a sketch is: precision, sizes, parts, bytes a device must hold."""
-    form = sketch.form
-    inputs, projection = form.inputs, form.projection
+def describe_model(model: Model) -> dict[str, Any]:
+    """What a model is: precision, sizes, groups of rows, bytes a device must hold."""
+    inputs, projection = model.inputs, model.projection
     return {
-        "precision": form.precision,
-        "task": form.task,
-        "classes": None if form.classes is None else form.classes.tolist(),
-        "n_features": form.n_features,
+        "precision": model.precision,
+        "task": model.task,
+        "classes": None if model.classes is None else model.classes.tolist(),
+        "n_features": model.n_features,
         "n_columns": inputs.n_columns,
         "n_values": inputs.n_values,
         "accepts_missing": inputs.accepts_missing,
-        "feature_names": None if form.feature_names is None else list(form.feature_names),
-        "categories": None if form.categories is None else [list(labels) for labels in form.categories],
-        "n_outputs": form.n_outputs,
-        "intervals": None if form.intervals is None else _describe_intervals(form.intervals),
+        "feature_names": None if model.feature_names is None else list(model.feature_names),
+        "categories": None if model.categories is None else [list(labels) for labels in model.categories],
+        "n_outputs": model.n_outputs,
+        "intervals": None if model.intervals is None else _describe_intervals(model.intervals),
         "projection": None if projection is None else f"{projection.kind}, {projection.n_components} components",
-        "linear": None if form.linear is None else str(form.linear.dtype),
-        "parts": [_describe_part(form, part) for part in form.parts],
-        "is_additive": isinstance(sketch, KernelSketch) and sketch.sums is not None,
-        "device_nbytes": sketch.nbytes,
+        "linear": None if model.linear is None else str(model.linear.dtype),
+        "parts": [_describe_part(model, part) for part in model.row_groups],
+        "device_nbytes": model.nbytes,
     }
 
 
@@ -81,7 +77,7 @@ def _describe_intervals(table: Intervals) -> dict[str, Any]:
     }
 
 
-def _describe_part(form: Form, part: Part) -> dict[str, Any]:
+def _describe_part(model: Model, part: RowGroup) -> dict[str, Any]:
     hashes = part.hashes
     if isinstance(hashes, RowHashes):
         family = hashes.family
@@ -95,7 +91,7 @@ def _describe_part(form: Form, part: Part) -> dict[str, Any]:
         seed = pool.seed
     decode = "shared" if part.shared_decode is not None else "rows" if part.row_decode is not None else None
     return {
-        "reads": part.source if form.projection is not None else "values",
+        "reads": part.source if model.projection is not None else "values",
         "hash": ", ".join(details),
         "seed": seed,
         "n_rows": part.n_rows,

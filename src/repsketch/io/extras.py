@@ -1,30 +1,19 @@
 """Reads what a prediction does not need: labels, names, sums behind counters, intervals. Paragraph 12 of section 3."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
 
 from ..lsh.fold import fold_collision_rate
-from ..sketch.counters import Counters
-from ..sketch.inputs import Inputs
-from ..sketch.intervals import LEVELS, MAX_BINS, Intervals, levels_of
+from ..model.counters import Counters, Sums
+from ..model.inputs import Inputs
+from ..model.intervals import LEVELS, MAX_BINS, Intervals, levels_of
 from . import records
 from .part_reader import PartReader
 from .records import FIRST_POOL, Section
 from .sections import CHUNK, Sections, check_size, refuse_if
 from .status import Status
-from .tables import decode_categories, decode_classes, decode_strings
-
-
-@dataclass(frozen=True)
-class Sums:
-    """The additive state behind counters, and how outputs come from it."""
-
-    state: Counters
-    scale: np.ndarray
-    bias: np.ndarray
-    debias: bool
+from .strings import decode_categories, decode_classes, decode_strings
 
 
 def read_labels(sections: Sections, model: SimpleNamespace) -> tuple[np.ndarray | None, tuple[str, ...] | None]:

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 
 from ..lsh.generator import MAX_FEATURES
-from ..sketch.inputs import BOOLEAN, NUMERIC, Inputs
-from ..sketch.magnitudes import LARGEST_COORDINATE, largest_size
-from ..sketch.numbers import decode_bfloat16, decode_float8, index_bits
-from ..sketch.part import LARGEST_INT
-from ..sketch.projection import LARGEST_ENTRY, Projection
+from ..model.inputs import BOOLEAN, NUMERIC, Inputs
+from ..model.magnitudes import LARGEST_COORDINATE, largest_size
+from ..model.numbers import decode_bfloat16, decode_float8, index_bits
+from ..model.projection import LARGEST_ENTRY, Projection
+from ..model.rows import LARGEST_INT
 from . import records
 from .records import Section
 from .sections import CHUNK, Sections, check_size, refuse_if

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..sketch.numbers import packed_nbytes
+from ..model.numbers import packed_nbytes
 
 
 def pack_bits(numbers: np.ndarray, n_bits: int) -> bytes:

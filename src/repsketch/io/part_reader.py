@@ -9,11 +9,11 @@ from ..lsh import L1, L2, Angular, Family, MinHash, RowHashes
 from ..lsh.generator import MAX_CONCAT
 from ..lsh.pool import MAX_SPREAD, CodePool, PooledRows
 from ..lsh.rows import MAX_WIDTH_BITS
-from ..sketch.inputs import Inputs
-from ..sketch.magnitudes import LARGEST_MAGNITUDE, Magnitudes, largest_size
-from ..sketch.numbers import index_bits
-from ..sketch.part import LARGEST_INT, Part
-from ..sketch.projection import LARGEST_ENTRY
+from ..model.inputs import Inputs
+from ..model.magnitudes import LARGEST_MAGNITUDE, Magnitudes, largest_size
+from ..model.numbers import index_bits
+from ..model.projection import LARGEST_ENTRY
+from ..model.rows import LARGEST_INT, RowGroup
 from . import records
 from .digest import digest_of_pool, digest_of_rows
 from .model_reader import MOST_SHIFT, SIZE_CAP, ModelReader
@@ -255,7 +255,7 @@ class PartReader:
             thresholds=thresholds,
         )
 
-    def make(self, inputs: Inputs) -> Part:
+    def make(self, inputs: Inputs) -> RowGroup:
         """The part, once the whole file is known to be good."""
         f = self.fields
         hashes: RowHashes | PooledRows
@@ -281,7 +281,7 @@ class PartReader:
             hashes = PooledRows(pool, f.n_rows, f.n_concat, indices, bool(f.flags & records.INTERPOLATED))
         counter_type = records.COUNTER_TYPES[f.counter_type]
         decode = None if self.decode is None else self.decode.astype(self.decode.dtype.newbyteorder("="))
-        return Part(
+        return RowGroup(
             hashes,
             self.counters.astype(self.counters.dtype.newbyteorder("=")),
             self.gain,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..sketch.numbers import packed_nbytes
+from ..model.numbers import packed_nbytes
 from .packing import unpack_bits, unpack_signed
 from .status import FormatError, Status
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 
-from ..settings import check_count
+from ..checks import check_count
 from . import records
 from .framing import FILE_CAP
 from .records import FIRST_POOL

@@ -1,45 +1,42 @@
-"""From a sketch to the bytes of a .rsk file."""
+"""From a model to the bytes of a .rsk file."""
 
 import json
-import os
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..files import write_atomically
 from ..lsh import RowHashes
 from ..lsh.pool import PooledRows
-from ..sketch import Form, KernelSketch, Sketch
-from ..sketch.inputs import Inputs
-from ..sketch.intervals import Intervals
-from ..sketch.numbers import encode_bfloat16, encode_float8, float8_bias, index_bits
-from ..sketch.part import Part, threshold_nbytes
+from ..model.counters import Sums
+from ..model.inputs import Inputs
+from ..model.intervals import Intervals
+from ..model.model import Model
+from ..model.numbers import encode_bfloat16, encode_float8, float8_bias, index_bits
+from ..model.rows import RowGroup, threshold_nbytes
 from . import records
 from .digest import digest_of_pool, digest_of_rows
 from .framing import FIRST_OPTIONAL, pack
 from .metadata import check_metadata
 from .packing import pack_bits, pack_signed
 from .records import Section
-from .tables import encode_categories, encode_classes, encode_strings
+from .strings import encode_categories, encode_classes, encode_strings
 
 SOFTWARE = (0, 1, 0)
-COMPARISON = "comparison"  # the key of the metadata
 
 
-def save(sketch: Sketch, path: str | os.PathLike, metadata: dict[str, Any] | None = None) -> None:
-    """Write a sketch to a .rsk file, in one step: a kill or a full disk leaves the old file or the new one."""
-    write_atomically(path, to_bytes(sketch, metadata))
+def model_to_bytes(model: Model, sums: Sums | None = None, metadata: dict[str, Any] | None = None) -> bytes:
+    """The bytes of a .rsk file.
 
-
-def to_bytes(sketch: Sketch, metadata: dict[str, Any] | None = None) -> bytes:
-    """The bytes of a .rsk file with this sketch; what it was compared with is kept in the metadata."""
-    sections = sections_of_form(sketch.form)
-    if isinstance(sketch, KernelSketch) and sketch.sums is not None:
-        sections[Section.SUMS] = _sums(sketch)
-    comparison = getattr(sketch, "summary", None)
-    if comparison is not None:
-        metadata = {COMPARISON: comparison.to_dict(), **(metadata or {})}
+    Parameters
+    ----------
+    model : what predicts; all that the C core reads
+    sums : the sums behind the counters of a kernel sketch, so that points may be added after loading
+    metadata : a small JSON object
+    """
+    sections = sections_of_model(model)
+    if sums is not None:
+        sections[Section.SUMS] = _sums(sums)
     if metadata:
         content = json.dumps(metadata, ensure_ascii=False, allow_nan=False, sort_keys=True).encode()
         check_metadata(memoryview(content))
@@ -47,31 +44,26 @@ def to_bytes(sketch: Sketch, metadata: dict[str, Any] | None = None) -> bytes:
     return pack(sections, SOFTWARE)
 
 
-def form_to_bytes(form: Form) -> bytes:
-    """The bytes of a .rsk file with this form and nothing beside it: what the C core reads."""
-    return pack(sections_of_form(form), SOFTWARE)
-
-
-def sections_of_form(form: Form) -> dict[int, bytes]:
+def sections_of_model(model: Model) -> dict[int, bytes]:
     """The contents of all sections that the form alone gives, by type."""
     sections: dict[int, bytes] = {
-        Section.MODEL: _model(form),
-        Section.OFFSET: _stored_floats(form.offset, form.offset_stored_as),
+        Section.MODEL: _model_record(model),
+        Section.OFFSET: _stored_floats(model.offset, model.offset_stored_as),
     }
-    _add_inputs(sections, form.inputs)
-    _add_projection(sections, form)
-    for i, part in enumerate(form.parts):
-        for kind, content in _part_sections(form, part).items():
+    _add_inputs(sections, model.inputs)
+    _add_projection(sections, model)
+    for i, part in enumerate(model.row_groups):
+        for kind, content in _part_sections(model, part).items():
             if content:
                 sections[kind + records.PART_STRIDE * i] = content
-    if form.classes is not None:
-        sections[Section.CLASSES] = encode_classes(form.classes)
-    if form.feature_names is not None:
-        sections[Section.NAMES] = encode_strings(form.feature_names)
-    if form.categories is not None:
-        sections[Section.CATEGORIES] = encode_categories(form.categories)
-    if form.intervals is not None:
-        sections[Section.INTERVALS] = _intervals(form.intervals)
+    if model.classes is not None:
+        sections[Section.CLASSES] = encode_classes(model.classes)
+    if model.feature_names is not None:
+        sections[Section.NAMES] = encode_strings(model.feature_names)
+    if model.categories is not None:
+        sections[Section.CATEGORIES] = encode_categories(model.categories)
+    if model.intervals is not None:
+        sections[Section.INTERVALS] = _intervals(model.intervals)
     return sections
 
 
@@ -91,20 +83,20 @@ def _stored_floats(array: np.ndarray, stored_as: str, bias: int = 0) -> bytes:
     return encode_bfloat16(array).astype("<u2").tobytes() if stored_as == "bfloat16" else _floats(array)
 
 
-def _model(form: Form) -> bytes:
-    inputs, projection = form.inputs, form.projection
+def _model_record(model: Model) -> bytes:
+    inputs, projection = model.inputs, model.projection
     biases = {name: _float8_bias(inputs, name) for name in ("centers", "scales")}
     low, high = inputs.limits or (0, 0)
     flags = records.HAS_COLUMNS * (inputs.columns is not None) | records.ACCEPTS_MISSING * inputs.accepts_missing
     if projection is not None:
         flags |= records.HAS_SHIFT * (projection.shift is not None)
         flags |= records.HAS_MULTIPLIERS * (projection.multipliers is not None)
-    linear = None if form.linear is None else str(form.linear.dtype)
+    linear = None if model.linear is None else str(model.linear.dtype)
     return records.MODEL.pack(
-        precision=records.PRECISIONS.index(form.precision),
+        precision=records.PRECISIONS.index(model.precision),
         generator=records.GENERATOR,
-        task=records.TASKS.index(form.task),
-        n_parts=len(form.parts),
+        task=records.TASKS.index(model.task),
+        n_parts=len(model.row_groups),
         projection=records.PROJECTIONS.index(None if projection is None else projection.kind),
         right_shift=0 if projection is None else projection.right_shift,
         linear=records.LINEARS.index(linear),
@@ -112,18 +104,18 @@ def _model(form: Form) -> bytes:
         n_features=inputs.n_features,
         n_columns=inputs.n_columns,
         n_values=inputs.n_values,
-        n_components=form.n_coordinates,
-        n_outputs=form.n_outputs,
+        n_components=model.n_coordinates,
+        n_outputs=model.n_outputs,
         kinds=2 if not inputs.has_one_kind else int(inputs.n_numeric == 0),
         flags=flags,
         low=low,
         high=high,
         limit=0 if projection is None else projection.limit or 0,
-        offset_stored_as=records.STORED_AS.index(form.offset_stored_as),
-        n_classes=0 if form.classes is None else len(form.classes),
+        offset_stored_as=records.STORED_AS.index(model.offset_stored_as),
+        n_classes=0 if model.classes is None else len(model.classes),
         n_centers=0 if inputs.centers is None else len(inputs.centers),
         n_scales=0 if inputs.scales is None else len(inputs.scales),
-        n_linear_gains=0 if form.linear_gain is None else len(form.linear_gain),
+        n_linear_gains=0 if model.linear_gain is None else len(model.linear_gain),
         center_bias=biases["centers"],
         scale_bias=biases["scales"],
     )
@@ -146,8 +138,8 @@ def _add_inputs(sections: dict[int, bytes], inputs: Inputs) -> None:
         sections[kind] = _stored_floats(array, inputs.stored_as, _float8_bias(inputs, name))
 
 
-def _add_projection(sections: dict[int, bytes], form: Form) -> None:
-    projection = form.projection
+def _add_projection(sections: dict[int, bytes], model: Model) -> None:
+    projection = model.projection
     if projection is not None and projection.matrix is not None:
         matrix = projection.matrix
         if projection.kind == "ternary":
@@ -156,18 +148,18 @@ def _add_projection(sections: dict[int, bytes], form: Form) -> None:
             sections[Section.PROJECTION] = matrix.astype("<f4" if projection.kind == "float32" else "i1").tobytes()
     if projection is not None:
         if projection.shift is not None:
-            sections[Section.SHIFT] = projection.shift.astype("<i4" if form.is_whole else "<f4").tobytes()
+            sections[Section.SHIFT] = projection.shift.astype("<i4" if model.is_whole else "<f4").tobytes()
         if projection.multipliers is not None:
             sections[Section.MULTIPLIERS] = projection.multipliers.astype("<i2").tobytes()
         if projection.scales is not None:
             sections[Section.PROJECTION_SCALES] = _floats(projection.scales)
-    if form.linear is not None:
-        sections[Section.LINEAR] = form.linear.astype(form.linear.dtype.newbyteorder("<")).tobytes()
-    if form.linear_gain is not None:
-        sections[Section.LINEAR_GAIN] = _floats(form.linear_gain)
+    if model.linear is not None:
+        sections[Section.LINEAR] = model.linear.astype(model.linear.dtype.newbyteorder("<")).tobytes()
+    if model.linear_gain is not None:
+        sections[Section.LINEAR_GAIN] = _floats(model.linear_gain)
 
 
-def _part_sections(form: Form, part: Part) -> dict[Section, bytes]:
+def _part_sections(model: Model, part: RowGroup) -> dict[Section, bytes]:
     counters = part.counters
     if part.counter_type == "int4":
         packed = pack_signed(counters, 4)
@@ -187,16 +179,16 @@ def _part_sections(form: Form, part: Part) -> dict[Section, bytes]:
             size = threshold_nbytes(pool.thresholds, pool.width_bits)
             kind = "<f4" if pool.width_bits is None else f"<i{size}"
             sections[Section.THRESHOLDS] = pool.thresholds.astype(kind).tobytes()
-    sections[Section.PART] = _part(form, part)
+    sections[Section.PART] = _part(model, part)
     return sections
 
 
-def _part(form: Form, part: Part) -> bytes:
+def _part(model: Model, part: RowGroup) -> bytes:
     hashes = part.hashes
-    specific = _pool_fields(form, part, hashes) if isinstance(hashes, PooledRows) else _family_fields(hashes)
+    specific = _pool_fields(model, part, hashes) if isinstance(hashes, PooledRows) else _family_fields(hashes)
     decode = "shared" if part.shared_decode is not None else "rows" if part.row_decode is not None else None
     return records.PART.pack(
-        source=records.SOURCES.index("projected" if form.projection is None else part.source),
+        source=records.SOURCES.index("projected" if model.projection is None else part.source),
         counter_type=records.COUNTER_TYPES.index(part.counter_type),
         aggregate=records.AGGREGATES.index(part.aggregate),
         decode=records.DECODES.index(decode),
@@ -234,7 +226,7 @@ def _family_fields(hashes: RowHashes) -> dict[str, Any]:
     }
 
 
-def _pool_fields(form: Form, part: Part, rows: PooledRows) -> dict[str, Any]:
+def _pool_fields(model: Model, part: RowGroup, rows: PooledRows) -> dict[str, Any]:
     pool = rows.pool
     spread = int(np.float32(pool.spread).view(np.uint32)) if pool.width_bits is None else int(pool.spread)
     flags = records.HAS_INDICES * (rows.indices is not None) | records.SEEDED * pool.is_seeded
@@ -253,7 +245,7 @@ def _pool_fields(form: Form, part: Part, rows: PooledRows) -> dict[str, Any]:
         "n_codes": pool.n_codes,
         "n_axes": pool.n_axes,
         "spread": spread if pool.is_seeded and pool.is_binary else 0,
-        "digest": digest_of_pool(pool, partial(form.are_boolean, part.source)),
+        "digest": digest_of_pool(pool, partial(model.are_boolean, part.source)),
     }
 
 
@@ -262,11 +254,8 @@ def _intervals(table: Intervals) -> bytes:
     return head + b"".join(_floats(array) for array in (table.borders, table.scales, table.quantiles))
 
 
-def _sums(sketch: KernelSketch) -> bytes:
-    sums = sketch.sums
-    assert sums is not None
-    scale, bias = (np.full(sketch.n_outputs, v, "<f8") for v in (sketch.output_scale, sketch.output_bias))
-    head = np.array([sums.step], "<f8").tobytes() + np.array([int(sketch.debias), 0], "<u4").tobytes()
-    return (
-        head + sums.sums.astype("<i8").tobytes() + sums.total.astype("<i8").tobytes() + scale.tobytes() + bias.tobytes()
-    )
+def _sums(sums: Sums) -> bytes:
+    state = sums.state
+    head = np.array([state.step], "<f8").tobytes() + np.array([int(sums.debias), 0], "<u4").tobytes()
+    whole = state.sums.astype("<i8").tobytes() + state.total.astype("<i8").tobytes()
+    return head + whole + sums.scale.astype("<f8").tobytes() + sums.bias.astype("<f8").tobytes()

@@ -1,6 +1,6 @@
 """Locality-sensitive hashing: families, directions, the fold, and the generator behind them."""
 
-from ..settings import check_choice
+from ..checks import check_choice
 from .angular import Angular
 from .family import Family, HashFunctions
 from .l1 import L1

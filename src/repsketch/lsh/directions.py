@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..settings import check_choice
+from ..checks import check_choice
 from .generator import Stream, to_gaussian, to_ternary, words
 
 _GAUSSIAN_BITS = 6  # of a Gaussian coordinate in the int precision, behind the point

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arrays import as_table, check_finite, check_width, take_rows
+from ..checks import check_count, check_number
+from ..data.arrays import as_table, check_finite, check_width, take_rows
 from ..errors import InputError
-from ..settings import check_count, check_number
 from .generator import MAX_CONCAT, MAX_FEATURES, MAX_ROWS, resolve_seed
 
 CODE_MIN, CODE_MAX = -32_768, 32_767

@@ -10,15 +10,7 @@ import numpy as np
 
 from ..errors import require
 from .directions import DEVIATION, check_kind, draw_directions, whole_directions, whole_offsets
-from .family import (
-    Family,
-    HashFunctions,
-    check_bandwidth,
-    clamp_code,
-    floor_code,
-    sum_along_direction,
-    whole_sums,
-)
+from .family import Family, HashFunctions, check_bandwidth, clamp_code, floor_code, sum_along_direction, whole_sums
 from .generator import Stream, to_unit, words
 
 #: Values of a sum of ternary coordinates that are told apart before the rest is taken as Gaussian.

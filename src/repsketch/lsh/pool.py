@@ -11,9 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..checks import check_choice, check_count, check_number
 from ..display import repr_of_fields
 from ..errors import InputError
-from ..settings import check_choice, check_count, check_number
 from .directions import draw_directions, whole_offsets
 from .family import saturate, sum_along_direction, whole_sums
 from .fold import MAX_BUCKETS, fold_direct

@@ -9,17 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
+from ..checks import check_choice, check_count
 from ..errors import InputError
-from ..settings import check_choice, check_count
 from .family import Family, HashFunctions, check_family
-from .fold import (
-    MAX_BUCKETS,
-    draw_multipliers,
-    fold_collision_rate,
-    fold_direct,
-    fold_universal,
-    levels_for,
-)
+from .fold import MAX_BUCKETS, draw_multipliers, fold_collision_rate, fold_direct, fold_universal, levels_for
 from .generator import MAX_CONCAT, MAX_FEATURES, MAX_ROWS
 
 FOLDS = ("universal", "direct")

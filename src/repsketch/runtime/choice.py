@@ -1,10 +1,10 @@
 """Which runtime a sketch gets."""
 
-from ..sketch import Form
+from ..model.model import Model
 from .native import NativeRuntime
 from .reference import ReferenceRuntime
 
 
-def runtime_for(form: Form) -> NativeRuntime | ReferenceRuntime:
+def runtime_for(model: Model) -> NativeRuntime | ReferenceRuntime:
     """The C core's runtime for a form, or the oracle where the C core was not built."""
-    return NativeRuntime(form) if NativeRuntime.is_available() else ReferenceRuntime(form)
+    return NativeRuntime(model) if NativeRuntime.is_available() else ReferenceRuntime(model)

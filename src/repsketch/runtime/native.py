@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from .. import core
-from ..arrays import as_row, as_table, check_not_empty, check_width, iterate_blocks
+from ..checks import check_at_least
+from ..data.arrays import as_row, as_table, check_not_empty, check_width, iterate_blocks
+from ..data.sparse import is_sparse
 from ..errors import InputError
-from ..io import form_to_bytes
-from ..settings import check_at_least
-from ..sketch import Form
-from ..sparse import is_sparse
+from ..io import model_to_bytes
+from ..model.model import Model
 
 _FLOAT32, _UINT8 = np.dtype(np.float32), np.dtype(np.uint8)  # these are read where they lie
 _MOST_THREADS = 256  # RSK_MOST_THREADS in bindings/python/batch.h
@@ -19,12 +19,12 @@ _MOST_THREADS = 256  # RSK_MOST_THREADS in bindings/python/batch.h
 class NativeRuntime:
     """Evaluates a form in C. Safe to call from many threads at once."""
 
-    def __init__(self, form: Form, level: int = -1, compact: bool | None = None) -> None:
-        self.form = form
-        data = form_to_bytes(form) if form.stored is None else form.stored
-        self.model = core.native.Model(data, len(data), -1 if compact is None else int(compact), level)
-        self._n_features, self._n_outputs = form.n_features, form.n_outputs
-        self._predict, self._output_of = self.model.predict, self.model.output_of
+    def __init__(self, model: Model, level: int = -1, compact: bool | None = None) -> None:
+        self.model = model
+        data = model_to_bytes(model) if model.stored is None else model.stored
+        self.native = core.native.Model(data, len(data), -1 if compact is None else int(compact), level)
+        self._n_features, self._n_outputs = model.n_features, model.n_outputs
+        self._predict, self._output_of = self.native.predict, self.native.output_of
 
     @staticmethod
     def is_available() -> bool:
@@ -56,10 +56,10 @@ class NativeRuntime:
         out = np.empty((table.shape[0], self._n_outputs), np.float32)
         try:
             if table.dtype in (_FLOAT32, _UINT8) and _has_plain_rows(table):
-                self.model.predict(table, out, n_threads)
+                self.native.predict(table, out, n_threads)
             else:
                 for start, block in iterate_blocks(table, accepts_missing=True):
-                    self.model.predict(block, out[start : start + len(block)], n_threads)
+                    self.native.predict(block, out[start : start + len(block)], n_threads)
         except core.native.NotFinite:
             self._name_bad_value(table)
         return out
@@ -70,7 +70,7 @@ class NativeRuntime:
             if self._n_outputs == 1:
                 return self._output_of(row)
             out = np.empty(self._n_outputs, np.float32)
-            self.model.predict_row(row, out)
+            self.native.predict_row(row, out)
             return out
         except (TypeError, ValueError):  # not a plain row of finite float32: the general way, with its messages
             outputs = self.outputs(as_row(row, self._n_features))[0]
@@ -102,11 +102,11 @@ class NativeRuntime:
             array if array.dtype == np.int32 else array.astype(np.int64, casting="same_kind", copy=False)
             for array in (table.indptr, table.indices)
         )
-        self.model.predict_sparse(data, ends, columns, out, n_threads)
+        self.native.predict_sparse(data, ends, columns, out, n_threads)
 
     def _name_bad_value(self, table: Any) -> None:
         """The error that tells the row and column of the first value that is refused."""
-        accepts_missing = self.form.inputs.accepts_missing
+        accepts_missing = self.model.inputs.accepts_missing
         for _ in iterate_blocks(as_table(table), accepts_missing=accepts_missing):
             pass  # raises with the row and column
         raise InputError("X holds NaN or infinities; fill or drop them.")

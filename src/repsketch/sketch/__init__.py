@@ -1,8 +1,7 @@
-"""Stage 2 and the oracle of stage 3: counters, how they are built, read, refitted and quantised."""
+"""What users hold: sketches that predict, are saved, loaded, quantised and exported."""
 
 from .build import build_sketch
-from .form import Form
-from .kernel_sketch import KernelSketch
-from .sketch import CompiledSketch, Sketch
+from .loading import from_bytes, load
+from .sketch import CompiledSketch, KernelSketch, Sketch
 
-__all__ = ["CompiledSketch", "Form", "KernelSketch", "Sketch", "build_sketch"]
+__all__ = ["CompiledSketch", "KernelSketch", "Sketch", "build_sketch", "from_bytes", "load"]

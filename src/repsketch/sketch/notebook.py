@@ -14,20 +14,20 @@ MOST_NAMES, LONGEST_NAME = 6, 40  # of classes and columns
 
 def to_html(sketch: "Sketch") -> str:
     """What the sketch is, and how it did beside other models of its size if ``compress`` made it."""
-    form = sketch.form
-    task = describe_outputs(form.task, form.n_outputs, form.classes)
-    if form.task == "classification" and form.classes is not None:
-        task += f": {_names(form.classes.tolist())}"
-    columns = describe_columns(form.inputs.n_columns, form.n_features)
-    if form.feature_names is not None:
-        used = range(form.n_features) if form.inputs.columns is None else form.inputs.columns.tolist()
-        columns += f": {_names([form.feature_names[place] for place in used])}"
+    model = sketch.model
+    task = describe_outputs(model.task, model.n_outputs, model.classes)
+    if model.task == "classification" and model.classes is not None:
+        task += f": {_names(model.classes.tolist())}"
+    columns = describe_columns(model.inputs.n_columns, model.n_features)
+    if model.feature_names is not None:
+        used = range(model.n_features) if model.inputs.columns is None else model.inputs.columns.tolist()
+        columns += f": {_names([model.feature_names[place] for place in used])}"
     facts = {
         "task": task,
-        "size": f"{form.nbytes:,} bytes",
+        "size": f"{model.nbytes:,} bytes",
         "columns": columns,
-        "rows of counters": f"{form.n_rows:,}",
-        "arithmetic": form.precision,
+        "rows of counters": f"{model.n_rows:,}",
+        "arithmetic": model.precision,
     }
     html = _table(_cell(name, "th") + _cell(value) for name, value in facts.items())
     summary: Any = getattr(sketch, "summary", None)

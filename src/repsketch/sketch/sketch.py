@@ -8,46 +8,48 @@ that alters it returns another one.
 import os
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..arrays import as_outputs, as_table, check_width, iterate_blocks
-from ..comparison import Comparison
+from ..compare.comparison import Comparison
+from ..data.arrays import as_outputs, as_table, check_width, iterate_blocks
+from ..data.frames import Columns, as_columns, collected, is_frame, read_row
 from ..errors import InputError, MergeError
-from ..frames import Columns, as_columns, collected, is_frame, read_row
-from ..lsh import Family, RowHashes
-from ..lsh.generator import resolve_seed
+from ..files import write_atomically
+from ..io import model_to_bytes
+from ..lsh import Family
+from ..model.cost import cost_of_model
+from ..model.counters import DEFAULT_STEP, Sums
+from ..model.intervals import Intervals
+from ..model.model import Model
+from ..model.oracle import buckets, query
+from ..paper.kernel_counters import KernelCounters, sums_behind
+from ..paper.quantize import Change, quantize
+from ..paper.refit import refit
+from ..paper.standard_errors import half_widths
 from ..predictor import Predictor
-from ..settings import check_count
+from ..runtime import runtime_for
 from ..theory import Cost
-from .aggregate import choose_groups
-from .counters import DEFAULT_STEP, Counters
-from .form import MAX_OUTPUTS, Form
-from .intervals import Intervals
-from .query import buckets, query
+from .notebook import to_html
 
-if TYPE_CHECKING:
-    from .kernel_sketch import KernelSketch
-    from .quantize import Change
+COMPARISON = "comparison"  # the key of a file's metadata
 
 
 class Sketch(Predictor):
-    """Counters that predict by hashing. ``form`` is all that a prediction needs."""
+    """Counters that predict by hashing. ``model`` is all that a prediction needs."""
 
     @property
     @abstractmethod
-    def form(self) -> Form:
-        """The deployed form: columns, projection, parts of rows, outputs."""
+    def model(self) -> Model:
+        """What is deployed: columns, projection, groups of rows, outputs."""
 
     def __repr__(self) -> str:
-        return repr(self.form).replace("Form", type(self).__name__, 1)
+        return repr(self.model).replace("Model", type(self).__name__, 1)
 
     def _repr_html_(self) -> str:
-        from .notebook import to_html
-
         return to_html(self)
 
     @staticmethod
@@ -74,38 +76,35 @@ class Sketch(Predictor):
         >>> density.predict([[0.0, 0.0]]).round()
         array([2.], dtype=float32)
         """
-        from .kernel_sketch import KernelSketch
-
-        hashes = RowHashes(family, n_rows, n_buckets, n_features, n_concat, resolve_seed(random_state), fold)
-        check_count("n_outputs", n_outputs, MAX_OUTPUTS)
-        n_groups = choose_groups(aggregate, n_groups, n_rows)
-        sums = Counters.zeros(n_rows, n_buckets, n_outputs, weight_step)
-        return KernelSketch(hashes, sums, debias=debias, n_groups=n_groups)
+        return KernelSketch.empty(
+            family, n_rows, n_buckets, n_features, n_concat, n_outputs=n_outputs, aggregate=aggregate,
+            n_groups=n_groups, fold=fold, debias=debias, weight_step=weight_step, random_state=random_state,
+        )  # fmt: skip
 
     @property
     def n_features(self) -> int:
         """Number of input features, d."""
-        return self.form.n_features
+        return self.model.n_features
 
     @property
     def n_outputs(self) -> int:
         """Number of outputs, C."""
-        return self.form.n_outputs
+        return self.model.n_outputs
 
     @property
     def n_rows(self) -> int:
         """Rows of counters, L."""
-        return self.form.n_rows
+        return self.model.n_rows
 
     @property
     def precision(self) -> str:
         """Which arithmetic predicts: "float32" or "int"."""
-        return self.form.precision
+        return self.model.precision
 
     @property
     def nbytes(self) -> int:
         """Bytes a device must hold: header with seed and sizes, and every stored number."""
-        return self.form.nbytes
+        return self.model.nbytes
 
     @abstractmethod
     def cost(self) -> Cost:
@@ -119,20 +118,20 @@ class Sketch(Predictor):
         Columns of a data frame are found by their names, and categories by theirs, if the sketch knows them.
         """
         X = collected(X)
-        if self.form.feature_names is not None and is_frame(X):
+        if self.model.feature_names is not None and is_frame(X):
             X = as_columns(X, known=self.columns).numbers
         return self._runtime.outputs(X, n_threads)
 
     @cached_property
     def columns(self) -> Columns:
         """What a data frame must have: names of the columns, labels of those with categories, and which are used."""
-        inputs, labels = self.form.inputs, iter(self.form.categories or ())
+        inputs, labels = self.model.inputs, iter(self.model.categories or ())
         places = np.arange(self.n_features) if inputs.columns is None else inputs.columns
         kinds = np.zeros(inputs.n_columns, np.int64) if inputs.kinds is None else inputs.kinds
-        known = self.form.categories is not None
+        known = self.model.categories is not None
         categories = {int(p): next(labels) for p, kind in zip(places, kinds, strict=True) if known and kind > 1}
         used = set(places.tolist())
-        return Columns(np.empty((0, self.n_features), np.float32), self.form.feature_names, categories, used)
+        return Columns(np.empty((0, self.n_features), np.float32), self.model.feature_names, categories, used)
 
     def predict_interval(self, X: Any, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Low and high ends of intervals around the predictions, float64 of the shape that ``predict`` gives.
@@ -157,12 +156,12 @@ class Sketch(Predictor):
 
     def _half_widths(self, X: Any, outputs: np.ndarray, confidence: float) -> np.ndarray:
         """Half the width of each output's interval, (n, C) float64."""
-        if self.form.intervals is None:
+        if self.model.intervals is None:
             raise InputError(
                 "this sketch has no intervals, and its counters are not the plain sums whose spread would tell; "
                 "with_intervals(X, y), with rows that it was not trained on, gives it some."
             )
-        return self.form.intervals.half_widths(outputs, confidence)
+        return self.model.intervals.half_widths(outputs, confidence)
 
     def with_intervals(self, X: Any, y: Any) -> "CompiledSketch":
         """The sketch with intervals that hold true values, from rows it was not trained on: at least 99 for 99 %.
@@ -187,7 +186,7 @@ class Sketch(Predictor):
         values = as_outputs(y, len(outputs), "y")
         if values.shape != outputs.shape:
             raise InputError(f"y has {values.shape[1]} columns; this sketch has {self.n_outputs} outputs.")
-        return CompiledSketch(replace(self.form, intervals=Intervals.of(outputs, values)))
+        return CompiledSketch(replace(self.model, intervals=Intervals.of(outputs, values)))
 
     def predict_one(self, row: Any) -> Any:
         """The prediction for one row, (d,): a label, or a number; for hot loops, where a table of one row costs more.
@@ -205,7 +204,7 @@ class Sketch(Predictor):
     @cached_property
     def _answer(self) -> Callable[[Any], Any]:
         """What ``predict_one`` calls: for numbers the runtime itself, so that nothing stands between."""
-        output_of = self._runtime.output_of if self.form.feature_names is None else self._output_of_named
+        output_of = self._runtime.output_of if self.model.feature_names is None else self._output_of_named
         if self.task != "classification":
             return output_of
         labels = self._labels
@@ -221,18 +220,28 @@ class Sketch(Predictor):
 
     @cached_property
     def _runtime(self) -> Any:
-        from ..runtime import runtime_for
-
-        return runtime_for(self.form)
+        return runtime_for(self.model)
 
     def _outputs(self, block: np.ndarray) -> np.ndarray:
-        return query(self.form, block)
+        return query(self.model, block)
 
     def save(self, path: str | os.PathLike, metadata: dict[str, Any] | None = None) -> None:
         """Write a .rsk file, in one step; ``metadata`` is a small JSON object kept with it."""
-        from ..io import save
+        write_atomically(path, self.to_bytes(metadata))
 
-        save(self, path, metadata)
+    def to_bytes(self, metadata: dict[str, Any] | None = None) -> bytes:
+        """The bytes of a .rsk file with this sketch; ``metadata`` is a small JSON object kept with it."""
+        return model_to_bytes(self.model, self._file_sums, {**self._file_metadata, **(metadata or {})})
+
+    @property
+    def _file_sums(self) -> Sums | None:
+        """The sums behind the counters, which a file keeps beside the model."""
+        return None
+
+    @property
+    def _file_metadata(self) -> dict[str, Any]:
+        """What a file keeps in its metadata beside what the user gives."""
+        return {}
 
     def buckets(self, X: Any) -> np.ndarray:
         """Bucket of every input in every row, int32 (n, L)."""
@@ -240,21 +249,21 @@ class Sketch(Predictor):
         check_width(table, self.n_features)
         result = np.empty((table.shape[0], self.n_rows), np.int32)
         for start, block in iterate_blocks(table):
-            result[start : start + len(block)] = buckets(self.form, block)
+            result[start : start + len(block)] = buckets(self.model, block)
         return result
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CompiledSketch(Sketch):
-    """A sketch that is its deployed form: quantised, trained beyond the paper, or loaded from a file."""
+    """A sketch that is its deployed model: quantised, trained beyond the paper, or loaded from a file."""
 
-    compiled: Form
-    change: "Change | None" = None  #: what quantising did to the outputs
+    compiled: Model
+    change: Change | None = None  #: what quantising did to the outputs
     summary: Comparison | None = None  #: other models of the same bytes, as ``compress`` found them
 
     @property
-    def form(self) -> Form:
-        """The deployed form: columns, projection, parts of rows, outputs."""
+    def model(self) -> Model:
+        """What is deployed: columns, projection, groups of rows, outputs."""
         return self.compiled
 
     @property
@@ -269,13 +278,15 @@ class CompiledSketch(Sketch):
 
     @cached_property
     def _cost(self) -> Cost:
-        from .cost import cost_of_form
-
-        return cost_of_form(self.compiled)
+        return cost_of_model(self.compiled)
 
     def cost(self) -> Cost:
         """What one prediction costs: numbers, operations, energy."""
         return self._cost
+
+    @property
+    def _file_metadata(self) -> dict[str, Any]:
+        return {} if self.summary is None else {COMPARISON: self.summary.to_dict()}
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
         """Counters that are no sums of point weights cannot be added to, merged, scaled or refitted."""
@@ -293,3 +304,54 @@ class CompiledSketch(Sketch):
         return self
 
     add = subtract = merge = scale = calibrate = refit = _refuse
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelSketch(KernelCounters, Sketch):
+    """The paper's sketch: counters that are sums of weights of hashed points, or refitted in their place.
+
+    Made by ``build_sketch`` from a kernel model or by ``Sketch.empty`` for a stream of points. ``add``, ``subtract``,
+    ``merge`` and ``scale`` are exact. Attributes as in ``KernelCounters``.
+    """
+
+    @property
+    def _file_sums(self) -> Sums | None:
+        return sums_behind(self)
+
+    def calibrate(self, X: Any, targets: Any) -> "KernelSketch":
+        """The sketch with two numbers an output, scale and bias, fitted to ``targets`` by least squares.
+
+        Parameters
+        ----------
+        X : (n, d) inputs; targets : (n,) or (n, C), for example the teacher's outputs
+
+        >>> from repsketch import lsh
+        >>> X = np.linspace(-1.0, 1.0, 50)[:, None]
+        >>> sketch = Sketch.empty(lsh.L1(bandwidth=1.0), n_rows=50, n_buckets=16, n_features=1).add(X)
+        >>> calibrated = sketch.calibrate(X, 3.0 * sketch.outputs(X) + 1.0)
+        >>> bool(np.allclose(calibrated.outputs(X), 3.0 * sketch.outputs(X) + 1.0, rtol=1e-4))
+        True
+        """
+        outputs = self.outputs(X).astype(np.float64)
+        return self.scaled_to(outputs, as_outputs(targets, len(outputs)))
+
+    def _half_widths(self, X: Any, outputs: np.ndarray, confidence: float) -> np.ndarray:
+        if self.sums is None:
+            return super()._half_widths(X, outputs, confidence)
+        return half_widths(self, X, confidence)
+
+    def quantize(self, X: Any = None, **options: Any) -> CompiledSketch:
+        """The int precision of the same sketch; its ``change`` says what that does to the outputs.
+
+        Options as for ``repsketch.paper.quantize.quantize``.
+        """
+        return CompiledSketch(*quantize(self, X, **options))
+
+    def refit(self, X: Any, targets: Any, **options: Any) -> "KernelSketch":
+        """The sketch with counters fitted to ``targets``, hashes unchanged; see ``repsketch.paper.refit.refit``."""
+        return refit(self, X, targets, **options)
+
+
+def as_kernel_sketch(counters: KernelCounters) -> KernelSketch:
+    """The sketch of these counters."""
+    return KernelSketch(**{field.name: getattr(counters, field.name) for field in fields(counters)})

@@ -16,8 +16,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.pipeline import Pipeline, make_pipeline
 from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
+from ..data.frames import as_columns
 from ..errors import TeacherError
-from ..frames import as_columns
 
 TEACHER_SHARE = 0.1  # of a time limit: compress trains four copies of the teacher besides
 MOST_CATEGORIES = 255  # of a column that scikit-learn splits into sets; the places of more labels are read as numbers

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import BLOCK_ROWS
+from ..data.arrays import BLOCK_ROWS
 from ..errors import TeacherError, require
 from .reading import Reading
 from .teacher import Teacher

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import (
+from ..data.arrays import (
     BLOCK_ROWS,
     LARGEST_OUTPUT,
     as_checked,

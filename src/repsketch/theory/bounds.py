@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import check_number
 from ..errors import InputError
-from ..settings import check_number
 
 
 def spread(weights: Any, kernel_values: Any, fold_collision_rate: float = 0.0) -> np.ndarray:

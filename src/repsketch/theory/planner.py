@@ -2,7 +2,7 @@
 
 from math import ceil, log
 
-from ..settings import check_number
+from ..checks import check_number
 from .bounds import check_delta, median_of_means_groups
 
 

@@ -2,7 +2,7 @@
 
 from statistics import NormalDist
 
-from ..settings import check_count, check_number
+from ..checks import check_count, check_number
 
 FEWEST_FREE = 9  # from here on the series is within 1e-4 of the quantile at 99 %
 _MOST_FREE = 2**31

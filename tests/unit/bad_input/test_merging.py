@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from spoiled import D, N, built, check, empty, good_table, good_targets, kernel_model
 
 from repsketch import Sketch, build_sketch, lsh
 from repsketch.errors import MergeError
+from support.spoiled import D, N, built, check, empty, good_table, good_targets, kernel_model
 
 
 def full(**options) -> Sketch:

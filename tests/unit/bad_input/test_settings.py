@@ -1,10 +1,10 @@
 """Settings out of range or of the wrong kind: the message names the setting, its value and what is allowed."""
 
 import pytest
-from spoiled import QUICK, built, check, empty, good_table, good_targets, kernel_model, teacher
 
 from repsketch import build_sketch, distill, lsh
 from repsketch.errors import InputError, MergeError
+from support.spoiled import QUICK, built, check, empty, good_table, good_targets, kernel_model, teacher
 
 
 def distil(**options):

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from spoiled import QUICK, D, N, built, check, empty, good_table, good_targets, kernel_model, teacher
 
 from repsketch import distill, lsh
 from repsketch.errors import InputError
+from support.spoiled import QUICK, D, N, built, check, empty, good_table, good_targets, kernel_model, teacher
 
 
 def targets_for(X) -> np.ndarray:

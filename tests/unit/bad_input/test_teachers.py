@@ -4,11 +4,11 @@ import tempfile
 
 import numpy as np
 import pytest
-from spoiled import QUICK, N, check, good_table
 
 from repsketch import KernelModel, distill
 from repsketch.errors import InputError, TeacherError
 from repsketch.teacher import TeacherOutputs
+from support.spoiled import QUICK, N, check, good_table
 
 
 def raising(X):

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from spoiled import D, N, built, check, empty, good_table, good_targets
 
 from repsketch.errors import InputError, MergeError
+from support.spoiled import D, N, built, check, empty, good_table, good_targets
 
 VALUE_CALLS = {
     "Sketch.add": ("weights", lambda values: empty().add(good_table(), values)),

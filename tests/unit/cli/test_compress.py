@@ -12,8 +12,8 @@ from sklearn.base import clone
 import repsketch as rs
 from repsketch.cli.summary import print_summary
 from repsketch.cli.tables import MOST_HELD, split_table, thinned
+from repsketch.data.tables import Table, read_table
 from repsketch.errors import InputError
-from repsketch.io.data import Table, read_table
 from repsketch.teacher.default import train_teacher
 
 QUICK = ("--time-limit", "1", "--budget", "300B")

@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import clone
 
 import repsketch as rs
-from repsketch.io.data import read_table
+from repsketch.data.tables import read_table
 from repsketch.teacher.default import train_teacher
 
 GOOD = "a,b,y\n" + "1,x,low\n2,z,high\n" * 20

@@ -7,14 +7,7 @@ import pytest
 
 from repsketch import _native, lsh
 from repsketch.errors import InputError
-from repsketch.lsh.fold import (
-    draw_multipliers,
-    fold_collision_rate,
-    fold_direct,
-    fold_universal,
-    levels_for,
-    mix,
-)
+from repsketch.lsh.fold import draw_multipliers, fold_collision_rate, fold_direct, fold_universal, levels_for, mix
 from repsketch.lsh.rows import RowHashes
 
 

@@ -29,17 +29,17 @@ def load(path: str):
 native = load(sys.argv[1]) if __name__ == "__main__" else None  # pytest only looks for doctests here
 
 from repsketch import lsh  # noqa: E402
-from repsketch.io import form_to_bytes  # noqa: E402
+from repsketch.io import model_to_bytes  # noqa: E402
 from repsketch.lsh import RowHashes  # noqa: E402
-from repsketch.sketch.form import Form  # noqa: E402
-from repsketch.sketch.inputs import Inputs  # noqa: E402
-from repsketch.sketch.part import Part  # noqa: E402
+from repsketch.model.inputs import Inputs  # noqa: E402
+from repsketch.model.model import Model  # noqa: E402
+from repsketch.model.rows import RowGroup  # noqa: E402
 
 
 def make_file() -> bytes:
     hashes = RowHashes(lsh.L2(4.0), 30, 8, D, 2, seed=4)
-    part = Part(hashes, (np.arange(240) % 120).reshape(30, 8, 1).astype(np.int8), np.full(1, 0.1, F), "int8")
-    return form_to_bytes(Form(Inputs(D), None, (part,), np.zeros(1, F)))
+    part = RowGroup(hashes, (np.arange(240) % 120).reshape(30, 8, 1).astype(np.int8), np.full(1, 0.1, F), "int8")
+    return model_to_bytes(Model(Inputs(D), None, (part,), np.zeros(1, F)))
 
 
 FILE = make_file()

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from repsketch import lsh
-from repsketch.io import form_to_bytes
+from repsketch.io import model_to_bytes
 from repsketch.lsh import RowHashes
+from repsketch.model.inputs import Inputs
+from repsketch.model.model import Model
+from repsketch.model.rows import RowGroup
 from repsketch.runtime.native import NativeRuntime
-from repsketch.sketch.form import Form
-from repsketch.sketch.inputs import Inputs
-from repsketch.sketch.part import Part
 
 F = np.float32
 
@@ -28,15 +28,15 @@ import numpy as np
 from repsketch import lsh
 from repsketch.lsh import RowHashes
 from repsketch.runtime import runtime_for
-from repsketch.sketch.form import Form
-from repsketch.sketch.inputs import Inputs
-from repsketch.sketch.part import Part
+from repsketch.model.model import Model
+from repsketch.model.inputs import Inputs
+from repsketch.model.rows import RowGroup
 
 def make(n_rows, d, n_outputs=1, family=lsh.L2(1.0)):
     hashes = RowHashes(family, n_rows, 16, d, 2, seed=4)
     counters = np.ones((n_rows, 16, n_outputs), np.int8)
-    part = Part(hashes, counters, np.full(1, 0.1, np.float32), "int8")
-    return runtime_for(Form(Inputs(d), None, (part,), np.zeros(n_outputs, np.float32)))
+    part = RowGroup(hashes, counters, np.full(1, 0.1, np.float32), "int8")
+    return runtime_for(Model(Inputs(d), None, (part,), np.zeros(n_outputs, np.float32)))
 """
 
 
@@ -65,7 +65,7 @@ LONG_CALLS = {
     "2 threads": (WIDE, "runtime.outputs(X, 2)"),
     "sparse": (SPARSE, "runtime.outputs(X)"),
     "sparse, 2 threads": (SPARSE, "runtime.outputs(X, 2)"),
-    "row by row": (EACH, "runtime.model.predict_each(X, out)"),
+    "row by row": (EACH, "runtime.native.predict_each(X, out)"),
 }
 
 
@@ -97,8 +97,8 @@ def test_other_threads_run_while_a_plan_is_made():
     """Threads do not take turns here by the clock: the other one runs only if the lock is given up."""
     hashes = RowHashes(lsh.L2(1.0, "gaussian"), 400, 16, 2_000, 4, seed=4)
     counters = np.ones((400, 16, 1), np.int8)
-    form = Form(Inputs(2_000), None, (Part(hashes, counters, np.ones(1, F), "int8"),), np.zeros(1, F))
-    data, gate, done = form_to_bytes(form), threading.Lock(), []
+    model = Model(Inputs(2_000), None, (RowGroup(hashes, counters, np.ones(1, F), "int8"),), np.zeros(1, F))
+    data, gate, done = model_to_bytes(model), threading.Lock(), []
     make = sys.modules["repsketch.core"].native.Model
     gate.acquire()
     thread = threading.Thread(target=lambda: (gate.acquire(), done.append(True)))
@@ -127,7 +127,7 @@ refused = worked = 0
 for spare in range(0, 60, 4):
     resource.setrlimit(resource.RLIMIT_AS, (used + (spare << 20), resource.RLIM_INFINITY))
     try:
-        runtime.model.predict(X, out, 8)
+        runtime.native.predict(X, out, 8)
         worked += 1
     except MemoryError:
         refused += 1

@@ -12,35 +12,35 @@ import torch
 from repsketch import core, lsh
 from repsketch.errors import InputError
 from repsketch.lsh import RowHashes
+from repsketch.model.inputs import Inputs
+from repsketch.model.model import Model
+from repsketch.model.oracle import query
+from repsketch.model.rows import RowGroup
 from repsketch.runtime import runtime_for
 from repsketch.sketch import CompiledSketch
-from repsketch.sketch.form import Form
-from repsketch.sketch.inputs import Inputs
-from repsketch.sketch.part import Part
-from repsketch.sketch.query import query
 
 F = np.float32
 N, D = 70, 5  # more rows than a block
 
 
-def make_form(n_outputs: int) -> Form:
+def make_form(n_outputs: int) -> Model:
     hashes = RowHashes(lsh.L2(1.0), 40, 16, D, 2, seed=4, width_bits=5)
     counters = np.random.default_rng(0).integers(-127, 128, (40, 16, n_outputs)).astype(np.int8)
-    part = Part(hashes, counters, np.full(1, 0.1, F), "int8")
+    part = RowGroup(hashes, counters, np.full(1, 0.1, F), "int8")
     inputs = Inputs(D, scales=np.full(1, 32.0, F), limits=(-127, 127))
-    return Form(inputs, None, (part,), np.zeros(n_outputs, F))
+    return Model(inputs, None, (part,), np.zeros(n_outputs, F))
 
 
 @pytest.fixture(params=[1, 3], ids=["one output", "three outputs"])
-def form(request) -> Form:
+def model(request) -> Model:
     return make_form(request.param)
 
 
 @pytest.fixture(params=["core", "oracle"])
-def runtime(request, form, monkeypatch):
+def runtime(request, model, monkeypatch):
     if request.param == "oracle":
         monkeypatch.setattr(core, "native", None)
-    return runtime_for(form)
+    return runtime_for(model)
 
 
 def table() -> np.ndarray:
@@ -128,22 +128,22 @@ def plain(given) -> np.ndarray:
 
 
 @pytest.mark.parametrize("make", GOOD.values(), ids=GOOD)
-def test_tables_of_numbers(runtime, form, make):
+def test_tables_of_numbers(runtime, model, make):
     given = make(table())
-    expected = query(form, plain(given))
+    expected = query(model, plain(given))
     for n_threads in (1, 2):
         assert runtime.outputs(given, n_threads).tobytes() == expected.tobytes()
-    assert CompiledSketch(form).outputs(given).tobytes() == expected.tobytes()
+    assert CompiledSketch(model).outputs(given).tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("name", [name for name in GOOD if name not in ("matrix", "memory")])  # their rows are tables
-def test_rows_of_numbers(runtime, form, name):
+def test_rows_of_numbers(runtime, model, name):
     given = GOOD[name](table())[:3]
     rows = [given.iloc[i] for i in range(3)] if isinstance(given, pd.DataFrame) else given
-    for row, wanted in zip(rows, query(form, plain(given)), strict=True):
+    for row, wanted in zip(rows, query(model, plain(given)), strict=True):
         found = runtime.output_of(row)
-        assert isinstance(found, float if form.n_outputs == 1 else np.ndarray)
-        np.testing.assert_array_equal(found, wanted[0] if form.n_outputs == 1 else wanted)
+        assert isinstance(found, float if model.n_outputs == 1 else np.ndarray)
+        np.testing.assert_array_equal(found, wanted[0] if model.n_outputs == 1 else wanted)
 
 
 #: What is no table of numbers, or holds numbers that float32 does not.
@@ -193,14 +193,14 @@ BAD = {
 
 
 @pytest.mark.parametrize("make", BAD.values(), ids=BAD)
-def test_what_is_no_table(runtime, form, make):
-    for call in (runtime.outputs, CompiledSketch(form).outputs, CompiledSketch(form).predict):
+def test_what_is_no_table(runtime, model, make):
+    for call in (runtime.outputs, CompiledSketch(model).outputs, CompiledSketch(model).predict):
         with pytest.raises(InputError, match=r"X|Complex"):
             call(make())
 
 
 @pytest.mark.parametrize("make", BAD.values(), ids=BAD)
-def test_what_is_no_row(runtime, form, make):
+def test_what_is_no_row(runtime, model, make):
     if make is BAD["1-d"]:
         return  # that one is a row
     with pytest.raises(InputError, match=r"row|X|Complex"):
@@ -228,7 +228,7 @@ def test_a_row_of_what_is_no_table(runtime, name):
 
 
 @pytest.mark.parametrize("dtype", [F, np.float64, np.int32, np.uint8, bool, object], ids=str)
-def test_masked_entries_are_missing(runtime, form, dtype):
+def test_masked_entries_are_missing(runtime, model, dtype):
     numbers = np.abs(table()).astype(dtype)
     masked = np.ma.array(numbers, mask=np.zeros(numbers.shape, bool))
     masked[66, 3] = np.ma.masked
@@ -243,18 +243,18 @@ def test_masked_entries_are_missing(runtime, form, dtype):
 
 
 def test_masked_entries_where_missing_values_are_accepted(monkeypatch):
-    form = make_form(1)
-    hashes = form.parts[0]
-    form = Form(
-        Inputs(D, scales=np.full(1, 32.0, F), limits=(-127, 127), accepts_missing=True), None, (hashes,), form.offset
+    model = make_form(1)
+    hashes = model.row_groups[0]
+    model = Model(
+        Inputs(D, scales=np.full(1, 32.0, F), limits=(-127, 127), accepts_missing=True), None, (hashes,), model.offset
     )
     X = table()
     masked = np.ma.array(X, mask=X > 1.0)
-    expected = query(form, np.where(X > 1.0, F(np.nan), X))
-    assert expected.tobytes() != query(form, X).tobytes()
+    expected = query(model, np.where(X > 1.0, F(np.nan), X))
+    assert expected.tobytes() != query(model, X).tobytes()
     for native in (core.native, None):
         monkeypatch.setattr(core, "native", native)
-        runtime = runtime_for(form)
+        runtime = runtime_for(model)
         assert runtime.outputs(masked).tobytes() == expected.tobytes()
         assert [runtime.output_of(row) for row in masked] == expected[:, 0].tolist()
 

@@ -8,26 +8,26 @@ import scipy.sparse as sp
 from repsketch import core, lsh
 from repsketch.errors import InputError
 from repsketch.lsh import RowHashes
+from repsketch.model.inputs import Inputs
+from repsketch.model.model import Model
+from repsketch.model.oracle import query
+from repsketch.model.rows import RowGroup
 from repsketch.runtime import runtime_for
 from repsketch.runtime.reference import ReferenceRuntime
 from repsketch.sketch import CompiledSketch
-from repsketch.sketch.form import Form
-from repsketch.sketch.inputs import Inputs
-from repsketch.sketch.part import Part
-from repsketch.sketch.query import query
 
 F = np.float32
 N, D = 200, 70  # more than one block of 64 rows, more columns than one vector holds
 
 
-def make_form(is_whole: bool, accepts_missing: bool = False, columns=None, n_outputs: int = 1) -> Form:
+def make_form(is_whole: bool, accepts_missing: bool = False, columns=None, n_outputs: int = 1) -> Model:
     p = D if columns is None else len(columns)
     hashes = RowHashes(lsh.L2(4.0), 20, 8, p, seed=4, width_bits=5 if is_whole else None)
     counters = np.random.default_rng(0).integers(-127, 128, (20, 8, n_outputs)).astype(np.int8)
-    part = Part(hashes, counters, np.full(1, 0.1, F), "int8")
+    part = RowGroup(hashes, counters, np.full(1, 0.1, F), "int8")
     limits = (-127, 127) if is_whole else None
     inputs = Inputs(D, columns, scales=np.full(1, 8.0, F), limits=limits, accepts_missing=accepts_missing)
-    return Form(inputs, None, (part,), np.zeros(n_outputs, F))
+    return Model(inputs, None, (part,), np.zeros(n_outputs, F))
 
 
 @pytest.fixture(params=["core", "oracle"])
@@ -109,13 +109,13 @@ def test_columns_that_are_not_used_are_checked_too(runtime_of, is_whole, value, 
 @every_value
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_a_single_row(runtime_of, is_whole, value, word, n_outputs):
-    form = make_form(is_whole, n_outputs=n_outputs)
-    runtime, row = runtime_of(form), table(value)[130]
+    model = make_form(is_whole, n_outputs=n_outputs)
+    runtime, row = runtime_of(model), table(value)[130]
     for kind in (np.asarray, lambda r: r.astype(np.float64), list, pd.Series, lambda r: np.repeat(r, 2)[::2]):
         with pytest.raises(InputError, match=f"X holds {word}.* at row 0, column 66"):
             runtime.output_of(kind(row))
     with pytest.raises(InputError, match=f"X holds {word}.* at row 0, column 66"):
-        CompiledSketch(form).predict_one(row)
+        CompiledSketch(model).predict_one(row)
     with pytest.raises(InputError, match=f"X holds {word}.* at row 0, column 66"):
         runtime.outputs(row[None])
 
@@ -137,12 +137,12 @@ def test_numbers_beyond_float32_are_infinite(runtime_of, is_whole, make, value):
 
 @every_table
 def test_nan_is_taken_where_it_is_accepted(runtime_of, is_whole, make):
-    form = make_form(is_whole, accepts_missing=True)
+    model = make_form(is_whole, accepts_missing=True)
     X = table(np.nan)
     X[3] = np.nan
-    expected = query(form, X)
+    expected = query(model, X)
     assert np.isfinite(expected).all()
-    assert runtime_of(form).outputs(make(X)).tobytes() == expected.tobytes()
+    assert runtime_of(model).outputs(make(X)).tobytes() == expected.tobytes()
 
 
 @every_table
@@ -155,10 +155,10 @@ def test_infinities_are_never_accepted(runtime_of, is_whole, make, value):
 
 
 def test_a_row_with_missing_values(runtime_of, is_whole):
-    form = make_form(is_whole, accepts_missing=True)
+    model = make_form(is_whole, accepts_missing=True)
     X = table(np.nan)
     for kind in (np.asarray, lambda r: r.astype(np.float64), list):
-        assert runtime_of(form).output_of(kind(X[130])) == query(form, X)[130, 0]
+        assert runtime_of(model).output_of(kind(X[130])) == query(model, X)[130, 0]
 
 
 def test_objects_with_none_are_missing_values(runtime_of, is_whole):
@@ -166,8 +166,8 @@ def test_objects_with_none_are_missing_values(runtime_of, is_whole):
     X[130, 66] = None
     with pytest.raises(InputError, match="X holds NaN at row 130, column 66"):
         runtime_of(make_form(is_whole)).outputs(X)
-    form = make_form(is_whole, accepts_missing=True)
-    assert runtime_of(form).outputs(X).tobytes() == query(form, table(np.nan)).tobytes()
+    model = make_form(is_whole, accepts_missing=True)
+    assert runtime_of(model).outputs(X).tobytes() == query(model, table(np.nan)).tobytes()
 
 
 # -- shapes and types ---------------------------------------------------------------------------
@@ -220,8 +220,8 @@ def test_other_rows(runtime_of, is_whole, make, words, n_outputs):
 
 
 def test_a_refused_call_spoils_nothing(is_whole):
-    form, X = make_form(is_whole), table()
-    runtime = runtime_for(form)
+    model, X = make_form(is_whole), table()
+    runtime = runtime_for(model)
     with pytest.raises(InputError):
         runtime.outputs(table(np.nan))
-    assert runtime.outputs(X).tobytes() == ReferenceRuntime(form).outputs(X).tobytes()
+    assert runtime.outputs(X).tobytes() == ReferenceRuntime(model).outputs(X).tobytes()

@@ -8,18 +8,18 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from forms import THEMES, random_form, random_inputs
 from repsketch import Sketch, core, lsh
 from repsketch.lsh import RowHashes
 from repsketch.lsh.pool import CodePool, PooledRows
+from repsketch.model.inputs import Inputs
+from repsketch.model.model import Model
+from repsketch.model.oracle import query
+from repsketch.model.rows import RowGroup
 from repsketch.runtime import runtime_for
 from repsketch.runtime.native import NativeRuntime
 from repsketch.runtime.reference import ReferenceRuntime
 from repsketch.sketch import CompiledSketch
-from repsketch.sketch.form import Form
-from repsketch.sketch.inputs import Inputs
-from repsketch.sketch.part import Part
-from repsketch.sketch.query import query
+from support.models import THEMES, random_inputs, random_model
 
 F = np.float32
 N, D = 300, 5
@@ -27,18 +27,18 @@ N, D = 300, 5
 needs_core = pytest.mark.skipif(not NativeRuntime.is_available(), reason="the C core is not installed")
 
 
-def make_form(is_whole: bool, n_outputs: int = 2, accepts_missing: bool = False, d: int = D) -> Form:
+def make_form(is_whole: bool, n_outputs: int = 2, accepts_missing: bool = False, d: int = D) -> Model:
     rng = np.random.default_rng(n_outputs)
     hashes = RowHashes(lsh.L2(1.0), 30, 16, d, 2, seed=4, width_bits=5 if is_whole else None)
     counters = rng.integers(-127, 128, (30, 16, n_outputs)).astype(np.int8)
-    part = Part(hashes, counters, np.full(1, 0.1, F), "int8")
+    part = RowGroup(hashes, counters, np.full(1, 0.1, F), "int8")
     scales = np.full(1, 32.0 if is_whole else 1.7, F)
     inputs = Inputs(d, scales=scales, limits=(-127, 127) if is_whole else None, accepts_missing=accepts_missing)
-    return Form(inputs, None, (part,), rng.normal(size=n_outputs).astype(F))
+    return Model(inputs, None, (part,), rng.normal(size=n_outputs).astype(F))
 
 
 @pytest.fixture(params=[False, True], ids=["float32", "int"])
-def form(request) -> Form:
+def model(request) -> Model:
     return make_form(request.param)
 
 
@@ -55,16 +55,16 @@ def same_bits(found: np.ndarray, wanted: np.ndarray) -> bool:
 
 
 @needs_core
-def test_a_sketch_gets_the_c_core(form):
-    assert isinstance(runtime_for(form), NativeRuntime)
+def test_a_sketch_gets_the_c_core(model):
+    assert isinstance(runtime_for(model), NativeRuntime)
 
 
-def test_without_the_c_core_the_oracle_serves(form, X, monkeypatch):
-    expected = CompiledSketch(form).outputs(X)
+def test_without_the_c_core_the_oracle_serves(model, X, monkeypatch):
+    expected = CompiledSketch(model).outputs(X)
     monkeypatch.setattr(core, "native", None)
     assert not NativeRuntime.is_available()
-    assert isinstance(runtime_for(form), ReferenceRuntime)
-    sketch = CompiledSketch(form)
+    assert isinstance(runtime_for(model), ReferenceRuntime)
+    sketch = CompiledSketch(model)
     assert same_bits(sketch.outputs(X), expected)
     assert same_bits(sketch.outputs(X, n_threads=3), expected)
     assert sketch.predict_one(X[0]).tolist() == expected[0].tolist()
@@ -75,21 +75,21 @@ def test_without_the_c_core_the_oracle_serves(form, X, monkeypatch):
 @needs_core
 @pytest.mark.parametrize("seed", range(len(THEMES)))
 def test_both_runtimes_give_the_same_bits(seed):
-    form = random_form(seed)
-    X = random_inputs(form, N, seed)
-    reference = ReferenceRuntime(form).outputs(X)
-    assert same_bits(runtime_for(form).outputs(X), reference)
+    model = random_model(seed)
+    X = random_inputs(model, N, seed)
+    reference = ReferenceRuntime(model).outputs(X)
+    assert same_bits(runtime_for(model).outputs(X), reference)
     for compact in (False, True):
-        assert same_bits(NativeRuntime(form, compact=compact).outputs(X), reference)
-    assert same_bits(CompiledSketch(form).outputs(X), reference)
+        assert same_bits(NativeRuntime(model, compact=compact).outputs(X), reference)
+    assert same_bits(CompiledSketch(model).outputs(X), reference)
 
 
-def test_outputs_are_those_of_the_oracle_in_many_blocks(monkeypatch, form, X):
+def test_outputs_are_those_of_the_oracle_in_many_blocks(monkeypatch, model, X):
     """Tables are taken in blocks; where they begin must not matter."""
     wide = np.asfortranarray(X)  # copied block by block
-    monkeypatch.setattr("repsketch.arrays._BLOCK_VALUES", 7 * D)
-    assert same_bits(runtime_for(form).outputs(wide), query(form, X))
-    assert same_bits(ReferenceRuntime(form).outputs(X), query(form, X))
+    monkeypatch.setattr("repsketch.data.arrays._BLOCK_VALUES", 7 * D)
+    assert same_bits(runtime_for(model).outputs(wide), query(model, X))
+    assert same_bits(ReferenceRuntime(model).outputs(X), query(model, X))
 
 
 # -- what X may be ------------------------------------------------------------------------------
@@ -125,13 +125,13 @@ TABLES = {
 
 
 @pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
-def test_every_kind_of_table(form, X, make):
-    assert same_bits(runtime_for(form).outputs(make(X)), query(form, X))
+def test_every_kind_of_table(model, X, make):
+    assert same_bits(runtime_for(model).outputs(make(X)), query(model, X))
 
 
 @pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
-def test_a_table_of_one_row(form, X, make):
-    assert same_bits(runtime_for(form).outputs(make(X[:1])), query(form, X[:1]))
+def test_a_table_of_one_row(model, X, make):
+    assert same_bits(runtime_for(model).outputs(make(X[:1])), query(model, X[:1]))
 
 
 NUMBERS = {
@@ -145,39 +145,39 @@ NOT_SPARSE = {"float16", "big-endian int32"}  # scipy's sparse matrices do not t
 
 
 @pytest.mark.parametrize("dtype", NUMBERS.values(), ids=NUMBERS)
-def test_every_kind_of_number(form, X, dtype):
+def test_every_kind_of_number(model, X, dtype):
     table = np.abs(X * 3).astype(dtype)
-    assert same_bits(runtime_for(form).outputs(table), query(form, table.astype(F)))
+    assert same_bits(runtime_for(model).outputs(table), query(model, table.astype(F)))
 
 
 @pytest.mark.parametrize("name", [name for name in NUMBERS if name not in NOT_SPARSE])
-def test_every_kind_of_number_in_sparse_rows(form, X, name):
+def test_every_kind_of_number_in_sparse_rows(model, X, name):
     table = np.abs(X * 3).astype(NUMBERS[name])
-    assert same_bits(runtime_for(form).outputs(sp.csr_matrix(table)), query(form, table.astype(F)))
+    assert same_bits(runtime_for(model).outputs(sp.csr_matrix(table)), query(model, table.astype(F)))
 
 
-def test_read_only_arrays(form, X):
+def test_read_only_arrays(model, X):
     frozen = X.copy()
     frozen.flags.writeable = False
-    assert same_bits(runtime_for(form).outputs(frozen), query(form, X))
+    assert same_bits(runtime_for(model).outputs(frozen), query(model, X))
     table = sp.csr_matrix(X)
     for array in (table.data, table.indices, table.indptr):
         array.flags.writeable = False
-    assert same_bits(runtime_for(form).outputs(table), query(form, X))
-    assert runtime_for(form).output_of(frozen[3]).tolist() == query(form, X)[3].tolist()
+    assert same_bits(runtime_for(model).outputs(table), query(model, X))
+    assert runtime_for(model).output_of(frozen[3]).tolist() == query(model, X)[3].tolist()
 
 
-def test_the_inputs_are_left_alone(form, X):
+def test_the_inputs_are_left_alone(model, X):
     for make in (TABLES["float32"], TABLES["CSR matrix"], TABLES["Fortran order"], TABLES["frame"]):
         given, before = make(X), make(X)
-        runtime_for(form).outputs(given)
+        runtime_for(model).outputs(given)
         difference = abs(given - before)
         assert (difference.toarray() if sp.issparse(difference) else np.asarray(difference)).max() == 0
 
 
-def test_sparse_rows_in_any_form(form, X):
+def test_sparse_rows_in_any_form(model, X):
     X[np.random.default_rng(1).random(X.shape) < 0.7] = 0.0
-    expected = query(form, X)
+    expected = query(model, X)
     table = sp.csr_matrix(X)
     shuffled = table.copy()
     for row in range(N):  # columns of a row in falling order
@@ -185,15 +185,15 @@ def test_sparse_rows_in_any_form(form, X):
         shuffled.indices[place] = shuffled.indices[place][::-1].copy()
         shuffled.data[place] = shuffled.data[place][::-1].copy()
     shuffled.has_sorted_indices = shuffled.has_canonical_format = False
-    assert same_bits(runtime_for(form).outputs(shuffled), expected)
+    assert same_bits(runtime_for(model).outputs(shuffled), expected)
     twice = sp.csr_matrix((np.repeat(table.data / 2, 2), np.repeat(table.indices, 2), table.indptr * 2), X.shape)
-    assert same_bits(runtime_for(form).outputs(twice), expected)  # duplicates add up
+    assert same_bits(runtime_for(model).outputs(twice), expected)  # duplicates add up
     assert twice.nnz == 2 * table.nnz
     long = sp.csr_matrix((table.data, table.indices.astype(np.int64), table.indptr.astype(np.int64)), X.shape)
-    assert same_bits(runtime_for(form).outputs(long), expected)
-    assert same_bits(runtime_for(form).outputs(table[::-1])[::-1], expected)
+    assert same_bits(runtime_for(model).outputs(long), expected)
+    assert same_bits(runtime_for(model).outputs(table[::-1])[::-1], expected)
     empty = sp.csr_matrix((4, D), dtype=F)
-    assert same_bits(runtime_for(form).outputs(empty), query(form, np.zeros((4, D), F)))
+    assert same_bits(runtime_for(model).outputs(empty), query(model, np.zeros((4, D), F)))
 
 
 # -- one row ------------------------------------------------------------------------------------
@@ -202,9 +202,9 @@ def test_sparse_rows_in_any_form(form, X):
 @pytest.mark.parametrize("is_whole", [False, True], ids=["float32", "int"])
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_one_row(is_whole, n_outputs, X):
-    form = make_form(is_whole, n_outputs)
-    expected = query(form, X)
-    runtimes = [runtime_for(form), ReferenceRuntime(form)]
+    model = make_form(is_whole, n_outputs)
+    expected = query(model, X)
+    runtimes = [runtime_for(model), ReferenceRuntime(model)]
     kinds = [np.asarray, list, lambda row: row.astype(np.float64), lambda row: row.astype(">f4"), pd.Series, tuple]
     kinds += [lambda row: np.repeat(row, 2)[::2]]
     for runtime in runtimes:
@@ -228,10 +228,10 @@ def test_the_outputs_of_rows_are_new_arrays(X):
 
 
 @pytest.mark.parametrize("n_rows", [1, 64, 65, 257, 4_000])
-def test_the_number_of_threads_does_not_matter(form, n_rows):
+def test_the_number_of_threads_does_not_matter(model, n_rows):
     X = np.random.default_rng(0).normal(size=(n_rows, D)).astype(F)
-    expected = query(form, X)
-    runtime = runtime_for(form)
+    expected = query(model, X)
+    runtime = runtime_for(model)
     for n_threads in (1, 2, 3, 4, 50, 10**30, np.int64(2)):
         assert same_bits(runtime.outputs(X, n_threads), expected)
         assert same_bits(runtime.outputs(X.astype(np.float64), n_threads), expected)
@@ -244,9 +244,9 @@ def test_many_python_threads_share_one_sketch(X):
     rng = np.random.default_rng(3)
     pool = CodePool("sparse", 400, D, is_seeded=True, spread=0.01)
     rows = PooledRows(pool, 300, 3, rng.integers(0, 400, (300, 3)))
-    part = Part(rows, rng.normal(size=(300, 8, 1)).astype(F), np.ones(1, F))
-    sketches.append(CompiledSketch(Form(Inputs(D), None, (part,), np.zeros(1, F))))
-    expected = [query(sketch.form, X) for sketch in sketches]
+    part = RowGroup(rows, rng.normal(size=(300, 8, 1)).astype(F), np.ones(1, F))
+    sketches.append(CompiledSketch(Model(Inputs(D), None, (part,), np.zeros(1, F))))
+    expected = [query(sketch.model, X) for sketch in sketches]
     start = threading.Barrier(6)
 
     def work(number: int) -> bool:
@@ -264,6 +264,6 @@ def test_many_python_threads_share_one_sketch(X):
 
 def test_many_threads_may_be_the_first_to_ask(X):
     sketch = CompiledSketch(make_form(True))
-    expected = query(sketch.form, X)
+    expected = query(sketch.model, X)
     with ThreadPoolExecutor(6) as threads:
         assert all(threads.map(lambda _: same_bits(sketch.outputs(X), expected), range(12)))

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import repsketch as rs
-from forms import THEMES, random_form
 from repsketch.lsh.pool import PooledRows
 from repsketch.sketch import CompiledSketch
 from repsketch.teacher import as_teacher
+from support.models import THEMES, random_model
 
 LONGEST = 199
 
@@ -51,10 +51,10 @@ def test_what_is_shown(model, sketch):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_every_part_of_every_form_is_one_short_line(theme):
-    form = random_form(3, theme=theme)
-    parts = [form, form.inputs, form.projection, *form.parts, *(part.hashes for part in form.parts)]
-    parts += [part.hashes.pool for part in form.parts if isinstance(part.hashes, PooledRows)]
-    for shown in (*parts, CompiledSketch(form)):
+    model = random_model(3, theme=theme)
+    parts = [model, model.inputs, model.projection, *model.row_groups, *(part.hashes for part in model.row_groups)]
+    parts += [part.hashes.pool for part in model.row_groups if isinstance(part.hashes, PooledRows)]
+    for shown in (*parts, CompiledSketch(model)):
         assert is_short(repr(shown)), repr(shown)
 
 
@@ -63,8 +63,8 @@ def test_what_public_calls_return_is_one_short_line(model, sketch):
     wide = rs.Sketch.empty(rs.lsh.MinHash(), n_rows=3, n_buckets=4, n_features=7).add(np.eye(7))
     calibrated = wide.with_intervals(np.eye(7).repeat(20, axis=0), np.zeros(140))
     for shown in (
-        sketch.sums, sketch.cost(), sketch.hashes, sketch.form, sketch.quantize().change, wide, calibrated,
-        calibrated.form.intervals, as_teacher(model), as_teacher(model).label(X), model.family,
+        sketch.sums, sketch.cost(), sketch.hashes, sketch.model, sketch.quantize().change, wide, calibrated,
+        calibrated.model.intervals, as_teacher(model), as_teacher(model).label(X), model.family,
     ):  # fmt: skip
         assert is_short(repr(shown)), repr(shown)
     assert repr(sketch.sums) == "Counters(sums=int64 (400, 16, 3), total=int64 (3,), step=2.3283064365386963e-10)"
@@ -72,9 +72,9 @@ def test_what_public_calls_return_is_one_short_line(model, sketch):
 
 
 def test_columns_in_use():
-    forms = (random_form(seed) for seed in range(100))
-    form = next(form for form in forms if form.inputs.columns is not None)
-    assert f", {form.inputs.n_columns} of {form.n_features} columns, " in repr(CompiledSketch(form))
+    forms = (random_model(seed) for seed in range(100))
+    model = next(model for model in forms if model.inputs.columns is not None)
+    assert f", {model.inputs.n_columns} of {model.n_features} columns, " in repr(CompiledSketch(model))
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,9 @@ def compared(sketch):
         {"name": "sketch", "nbytes": 498, "score": 0.91234, "loss": 0.2},
         {"name": EVIL, "nbytes": 1500, "score": 0.9, "loss": 0.3},
     )
-    form = replace(sketch.quantize().form, classes=np.array(["a", EVIL, "z"]))
-    form = replace(form, feature_names=tuple(f"column {k} {EVIL}" for k in range(form.n_features)))
-    return CompiledSketch(form, summary=Comparison("accuracy", rows, f"{EVIL} did better."))
+    model = replace(sketch.quantize().model, classes=np.array(["a", EVIL, "z"]))
+    model = replace(model, feature_names=tuple(f"column {k} {EVIL}" for k in range(model.n_features)))
+    return CompiledSketch(model, summary=Comparison("accuracy", rows, f"{EVIL} did better."))
 
 
 def test_html_holds_text_alone(compared):
@@ -147,5 +147,5 @@ def test_html_without_a_comparison(sketch):
 
 
 def test_html_of_many_classes_and_columns_stays_small(sketch):
-    form = replace(sketch.quantize().form, feature_names=tuple(400 * "x" + str(k) for k in range(9)))
-    assert len(CompiledSketch(form)._repr_html_()) < 2_000
+    model = replace(sketch.quantize().model, feature_names=tuple(400 * "x" + str(k) for k in range(9)))
+    assert len(CompiledSketch(model)._repr_html_()) < 2_000

@@ -7,8 +7,8 @@ import pandas
 import pytest
 
 import repsketch as rs
-from answers import by_sevens, log_odds
 from repsketch.teacher import as_teacher
+from support.answers import by_sevens, log_odds
 
 catboost = pytest.importorskip("catboost")
 N_ROWS = 160
@@ -55,7 +55,7 @@ def test_compress(frame, labels, place, caplog, capfd):
     sketch = rs.compress(model, frame, labels, budget="256B", time_limit=0.5, random_state=0, progress=False)
     assert np.mean(sketch.predict(frame) == labels) > 0.8
     assert capfd.readouterr() == ("", "")  # CatBoost prints a line for each tree unless verbose=False
-    said = [record.getMessage() for record in caplog.records if record.name == "repsketch.tune.folds"]
+    said = [record.getMessage() for record in caplog.records if record.name == "repsketch.teacher.out_of_fold"]
     if place == "constructor":
         assert said == ["out-of-fold answers of CatBoostClassifier: used, from 4 copies"]
     else:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from answers import LIMIT, by_sevens, log_odds, softmax
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
+from support.answers import LIMIT, by_sevens, log_odds, softmax
 
 N_ROWS, N_FEATURES = 240, 4
 

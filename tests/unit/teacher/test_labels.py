@@ -8,9 +8,9 @@ import polars
 import pytest
 
 import repsketch as rs
-from answers import LIMIT, by_sevens, centred_logs
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
+from support.answers import LIMIT, by_sevens, centred_logs
 
 N_ROWS = 240
 

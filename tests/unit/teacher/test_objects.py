@@ -8,9 +8,9 @@ import polars
 import pytest
 
 import repsketch as rs
-from answers import LIMIT, by_sevens, log_odds, softmax
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
+from support.answers import LIMIT, by_sevens, log_odds, softmax
 
 
 def sigmoid(z):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from answers import centred_logs, softmax
 from repsketch.errors import InputError, TeacherError
 from repsketch.teacher import as_teacher
+from support.answers import centred_logs, softmax
 
 N_ROWS, N_FEATURES = 240, 4
 

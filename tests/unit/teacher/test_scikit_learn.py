@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from answers import LIMIT, by_sevens, centred_logs, log_odds
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
+from support.answers import LIMIT, by_sevens, centred_logs, log_odds
 
 N_ROWS, N_FEATURES = 240, 4
 

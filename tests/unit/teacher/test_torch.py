@@ -5,9 +5,9 @@ import pickle
 import numpy as np
 import pytest
 
-from answers import by_sevens
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
+from support.answers import by_sevens
 
 N_ROWS, N_FEATURES = 240, 4
 

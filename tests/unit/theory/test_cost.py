@@ -64,7 +64,7 @@ def test_a_sketch_of_these_sizes_has_this_cost(sizes, parameters, flops, megabyt
     cost = sketch.cost()
     assert cost == cost_of(sizes)
     # Beside the paper's numbers a device holds gain and offset of the output, and the header.
-    assert sketch.nbytes == 4 * (parameters + 2) + sketch.form.HEADER_NBYTES
+    assert sketch.nbytes == 4 * (parameters + 2) + sketch.model.HEADER_NBYTES
     assert cost.nbytes() == 4 * parameters
 
 
@@ -103,7 +103,7 @@ def test_a_sketch_reports_its_options():
     options = {"projected": False, "dense_directions": True, "universal_fold": False, "has_linear": True}
     assert sketch.cost() == Cost.of_sketch(3, 3, 7, 2, 1, 2, **options)
     # counters, linear term, gain and offset
-    assert sketch.nbytes == sketch.form.HEADER_NBYTES + 4 * (7 * 2 * 2 + 6 + 2 + 2)
+    assert sketch.nbytes == sketch.model.HEADER_NBYTES + 4 * (7 * 2 * 2 + 6 + 2 + 2)
 
 
 def test_a_direct_fold_reports_its_shift():
@@ -111,7 +111,7 @@ def test_a_direct_fold_reports_its_shift():
     f_K = KernelModel(zeros, zeros[:, :1], zeros[0, :1], lsh.L2(1.0), projection=np.zeros((5, 3), np.float32))
     sketch = build_sketch(f_K, n_rows=7, n_buckets=2, fold="direct")
     assert sketch.cost() == Cost.of_sketch(5, 3, 7, 2, 1, 1, universal_fold=False, has_shift=True)
-    assert sketch.nbytes == sketch.form.HEADER_NBYTES + 4 * (sketch.cost().parameters + 2)
+    assert sketch.nbytes == sketch.model.HEADER_NBYTES + 4 * (sketch.cost().parameters + 2)
 
 
 def test_a_network():

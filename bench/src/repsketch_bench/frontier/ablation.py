@@ -1,0 +1,59 @@
+"""What each trainer is worth: the same search with one of them switched off."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from repsketch.train import search as searching
+from repsketch.train.recipes import Recipe
+from repsketch.train.search import Efforts
+from repsketch.train.training_data import TrainingData
+from repsketch.train.trials import Refit
+
+AS_GROWN = Refit(1e12, is_proximal=True)  # holds counters where the greedy choice left them; they are just rounded
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """What is left of a search: recipes, or what is tried in their place; ways to refit; whether a teacher is heard."""
+
+    change: Callable[[Recipe], Recipe | None] = lambda recipe: recipe
+    has_refits: bool = True
+    has_teacher: bool = True
+
+    @property
+    def efforts(self) -> Efforts:
+        """Those of a full search, but perhaps without refits."""
+        full = searching.EFFORTS
+        return full if self.has_refits else Efforts(*(replace(effort, refits=(AS_GROWN,)) for effort in full))
+
+    def problem(self, problem: TrainingData) -> TrainingData:
+        """The problem, perhaps without a teacher."""
+        return problem if self.has_teacher else replace(problem, answers=None)
+
+
+def _no(family: str) -> Callable[[Recipe], Recipe | None]:
+    return lambda recipe: None if recipe.family == family else recipe
+
+
+def _only(**values: Any) -> Callable[[Recipe], Recipe]:
+    return lambda recipe: replace(recipe, **values)
+
+
+#: By what is switched off.
+ABLATIONS = {
+    "without thresholds": Ablation(
+        lambda recipe: None if recipe.family.endswith("thresholds") else replace(recipe, n_stacked=0)
+    ),
+    "without fine thresholds": Ablation(_no("fine thresholds")),
+    "without seeded bits": Ablation(_no("bits")),
+    "without interpolated rows": Ablation(_no("interpolated")),
+    "without stacking": Ablation(_only(n_stacked=0)),
+    "without ternary projections": Ablation(lambda recipe: None if recipe.projection_type == "ternary" else recipe),
+    "without screened starts": Ablation(_only(start="principal")),
+    "without noise": Ablation(_only(noise=0.0)),
+    "without decay": Ablation(_only(decay=0.0)),
+    "without reuse of codes": Ablation(_only(reuse=0.0)),
+    "without refits": Ablation(has_refits=False),
+    "without a teacher": Ablation(has_teacher=False),
+}

@@ -1,0 +1,66 @@
+"""From kept jobs to one result file a dataset, and back: what results hold need not be run again."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from repsketch.compare import tuning
+from repsketch.teacher.out_of_fold import N_FOLDS
+
+from ..environment import environment
+from ..jobs import Store
+from .case import Job
+from .data import DATASETS, MOST_ROWS, dataset_of
+
+
+def collect(jobs: Iterable[Job], store: Store) -> dict[str, dict[str, Any]]:
+    """One result a dataset: what every finished job found, by method and seed, and the seconds of each by its key."""
+    results: dict[str, dict[str, Any]] = {}
+    for job in jobs:
+        if (kept := store.find(job)) is None:
+            continue
+        if job.dataset not in results:
+            results[job.dataset] = _empty(job)
+        result, found = results[job.dataset], kept["found"]
+        result["jobs"][job.key] = kept["seconds"]
+        result["found"].setdefault(job.method, {})[str(job.seed)] = found
+        if job.method == "teacher":
+            result["note"] = found["note"]
+            result["metric"] = found["metric"]
+    return results
+
+
+def _empty(job: Job) -> dict[str, Any]:
+    return {
+        "dataset": job.dataset,
+        "metric": "accuracy",
+        "is_quick": job.is_quick,
+        "is_set_aside": dataset_of(job.dataset).is_set_aside,
+        "note": "",
+        "environment": environment(),
+        "settings": {
+            "n_rough": tuning.QUICK_ROUGH if job.is_quick else tuning.N_ROUGH,
+            "n_thorough": tuning.QUICK_THOROUGH if job.is_quick else tuning.N_THOROUGH,
+            "rough_rows": tuning.ROUGH_ROWS,
+            "most_rows": MOST_ROWS,
+            "n_folds": N_FOLDS,
+        },
+        "jobs": {},
+        "found": {},
+    }
+
+
+def restore(results: dict[str, dict[str, Any]], jobs: Iterable[Job], store: Store) -> None:
+    """Keep again those jobs that are part of results: a cache may be lost, results are not."""
+    for job in jobs:
+        seconds = results.get(job.dataset, {}).get("jobs", {}).get(job.key)
+        if seconds is not None and store.find(job) is None:
+            found = results[job.dataset]["found"][job.method][str(job.seed)]
+            store.keep(job, {"found": found, "seconds": seconds})
+
+
+def read_results(folder: Path) -> dict[str, dict[str, Any]]:
+    """The results in a folder, in the order of ``DATASETS``; none where there is no folder."""
+    found = {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
+    return {name: found[name] for name in DATASETS if name in found}

@@ -1,0 +1,145 @@
+"""The jobs of the frontier: every method on every dataset with every seed, its teacher first."""
+
+import io
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from repsketch.compare.tuning import tuned
+from repsketch.errors import InputError
+from repsketch.files import write_atomically
+from repsketch.sketch import CompiledSketch
+from repsketch.train.search import search
+from repsketch.train.training_data import TrainingData
+from repsketch.train.trials import Trial
+
+from .. import jobs as any_jobs
+from ..jobs import Store
+from ..peers import PEERS
+from .ablation import ABLATIONS, Ablation
+from .case import Case, Job, answers_path
+from .settings import OURS, SECONDS
+
+
+def jobs_of(
+    datasets: Iterable[str], n_seeds: int, budgets: Iterable[int], methods: Iterable[str], *, is_quick: bool = False
+) -> list[Job]:
+    """All jobs of a run.
+
+    >>> len(jobs_of(["wine", "digits"], 2, [256], ["ours", "linear"]))
+    12
+    """
+    budgets, methods = tuple(budgets), list(methods)
+    jobs = []
+    for dataset in datasets:
+        for seed in range(n_seeds):
+            jobs.append(Job(dataset, seed, "teacher", is_quick=is_quick))
+            jobs += [Job(dataset, seed, method, budgets, is_quick) for method in methods]
+    return jobs
+
+
+def teacher_of(job: Job) -> Job | None:
+    """The job that a job needs: that of its teacher, or none if it is one."""
+    return None if job.method == "teacher" else replace(job, method="teacher", budgets=())
+
+
+def run_jobs(jobs: list[Job], store: Store, cache: Path, *, n_workers: int = 2, progress: bool = True) -> None:
+    """Run those jobs whose result is not kept yet."""
+    any_jobs.run_jobs(
+        jobs,
+        store,
+        partial(run_job, cache=cache),
+        title="accuracy against bytes",
+        seconds_of=lambda job: SECONDS.get(job.method, SECONDS[OURS]),
+        needed_by=teacher_of,
+        n_workers=n_workers,
+        progress=progress,
+    )
+
+
+def run_job(job: Job, cache: Path) -> dict[str, Any]:
+    """What one job finds, with the seconds it took."""
+    started = time.perf_counter()
+    case = Case(job.dataset, job.seed, job.is_quick)
+    path = answers_path(cache, job)
+    if job.method == "teacher":
+        found = _teach(case, path)
+    else:
+        if not path.exists():  # the teacher's result was restored, its answers were not
+            _teach(case, path)
+        problem = case.taught(np.load(path, allow_pickle=False))
+        entries = _peer(case, problem, job) if job.method in PEERS else _ours(case, problem, job)
+        found = {str(budget): entry for budget, entry in entries}
+    return {"found": found, "seconds": time.perf_counter() - started}
+
+
+def _teach(case: Case, path: Path) -> dict[str, Any]:
+    from .teachers import best_answers
+
+    answers, found = best_answers(case)
+    content = io.BytesIO()
+    np.save(content, answers.astype(np.float32))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, content.getvalue())
+    table = case.table
+    metric = "MAE" if table.task == "regression" else "accuracy"
+    sizes = {"n_train": len(table.X_train), "n_test": len(table.X_test), "n_columns": table.X_train.shape[1]}
+    return found | sizes | {"metric": metric, "note": table.note}
+
+
+def _ours(case: Case, problem: TrainingData, job: Job) -> Iterable[tuple[int, dict[str, Any]]]:
+    """The best sketch of every budget, rising; one that is better than any larger one is taken again, as of peers."""
+    best: Trial | None = None
+    ablation = ABLATIONS.get(job.method, Ablation())
+    problem = ablation.problem(problem)
+    for budget in sorted(job.budgets):
+        started = time.perf_counter()
+        try:
+            found = search(
+                problem, budget, seed=job.seed, progress=False, change=ablation.change, efforts=ablation.efforts
+            )
+        except InputError as error:  # nothing of the kind is so small
+            yield budget, {"reason": str(error)}
+            continue
+        best = found[0] if best is None or found[0].loss < best.loss else best
+        seconds = time.perf_counter() - started
+        yield (
+            budget,
+            {
+                "nbytes": best.model.nbytes,
+                "score": case.score(CompiledSketch(best.model).outputs(case.table.X_test)),
+                "loss": best.loss,
+                "settings": {"name": best.name},
+                "n_tried": len(found),
+                "seconds": seconds,
+            },
+        )
+
+
+def _peer(case: Case, problem: TrainingData, job: Job) -> Iterable[tuple[int, dict[str, Any]]]:
+    """The best model of one kind at every budget."""
+    kind, is_distilled = PEERS[job.method]
+    started = time.perf_counter()
+    options: dict[str, Any] = {"seed": job.seed, "is_distilled": is_distilled, "is_quick": job.is_quick}
+    for budget, model in tuned(kind, problem, job.budgets, **options):
+        seconds = time.perf_counter() - started
+        if model is None:
+            yield budget, {"reason": f"nothing of this kind takes {budget} bytes or fewer"}
+        else:
+            yield (
+                budget,
+                {
+                    "nbytes": model.nbytes,
+                    "score": case.score(model.outputs(case.table.X_test)),
+                    "loss": model.loss,
+                    "settings": model.settings,
+                    "n_tried": model.n_tried,
+                    "seconds": seconds,
+                },
+            )
+        started = time.perf_counter()

@@ -1,0 +1,124 @@
+"""Prototypes in a learned projection, as in ProtoNN (Gupta and others 2017): a sum of Gaussian kernels, all in int8."""
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from repsketch.compare.descent import Descended
+from repsketch.compare.layers import times
+from repsketch.compare.peer import Budgeted, offset_nbytes, stored_offset
+from repsketch.compare.rounding import rounded, whole
+from repsketch.compare.stack import Parameters, Stack, TrainingRows
+from repsketch.compare.tuning import Settings, tune_each
+from repsketch.model.numbers import decode_bfloat16
+from repsketch.paper.initialize import initial_bandwidth, initial_points, initial_projection
+from repsketch.train.training_data import TrainingData
+
+COMPONENTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+RATES = (3e-3, 1e-2, 3e-2)
+N_SHAPES = 4
+MOST_POINTS = 256  # more take minutes
+_MOST_OF_BUDGET = 0.75  # that a projection may take
+_ROWS = 4_096
+
+
+class Kernels(Stack):
+    """Weighted Gaussian kernels around points of a projection; its scale holds the width of the kernel."""
+
+    def __init__(self, lesson: TrainingRows, n_components: int, n_points: int, n_members: int, seed: int) -> None:
+        rng = np.random.default_rng([seed, 6])
+        values, wanted = lesson.values[:4_096].numpy(), lesson.answers[:4_096].numpy()
+        matrix = initial_projection(values - values.mean(axis=0), wanted - wanted.mean(axis=0), n_components, rng)
+        points = initial_points(values @ matrix, n_points, rng)
+        width = initial_bandwidth(points, 1)
+        one = {
+            "matrix": matrix / width,
+            "points": points / width,
+            "weights": 0.1 * rng.normal(size=(n_points, wanted.shape[1])),
+            "biases": np.zeros((1, wanted.shape[1])),
+        }
+        self.start = {
+            name: torch.from_numpy(value.astype(np.float32)).expand(n_members, *value.shape).contiguous()
+            for name, value in one.items()
+        }
+        self.work = n_members * (n_components * (len(matrix) + n_points) + 8.0 * n_points)
+
+    def outputs(self, numbers: Parameters, values: Tensor) -> Tensor:
+        """Outputs (S, n, C)."""
+        matrix, points, weights = (numbers[name] for name in ("matrix", "points", "weights"))
+        if self.is_rounded:
+            matrix, points, weights = rounded(matrix, (1,)), rounded(points, (1, 2)), rounded(weights, (1,))
+        z = times(values, matrix)
+        far = z.square().sum(dim=2, keepdim=True) + points.square().sum(dim=2).unsqueeze(1)
+        far = torch.baddbmm(far, z, points.transpose(1, 2), alpha=-2.0)
+        return torch.baddbmm(numbers["biases"], torch.exp(-far), weights)
+
+    def stored(self, numbers: Parameters, problem: TrainingData) -> dict[str, np.ndarray]:
+        """What one model keeps, of its numbers without the first axis."""
+        unit = problem.unit.astype(np.float32)
+        arrays = {"biases": stored_offset(problem, numbers["biases"][0].numpy() * unit + problem.middle)}
+        arrays["matrix"], arrays["matrix_steps"] = whole(numbers["matrix"], (0,))
+        arrays["points"], arrays["points_step"] = whole(numbers["points"], (0, 1))
+        arrays["weights"], arrays["weights_steps"] = whole(numbers["weights"] * torch.from_numpy(unit), (0,))
+        return arrays
+
+
+def kernels_outputs(stored: Mapping[str, np.ndarray], values: np.ndarray) -> np.ndarray:
+    """Outputs (n, C) from what is kept and values (n, D)."""
+    matrix, points, weights = (
+        stored[name] * decode_bfloat16(stored[steps])
+        for name, steps in (("matrix", "matrix_steps"), ("points", "points_step"), ("weights", "weights_steps"))
+    )
+    biases = stored["biases"]
+    made = np.empty((len(values), weights.shape[1]), np.float32)
+    for start in range(0, len(values), _ROWS):
+        z = values[start : start + _ROWS] @ matrix
+        far = (z**2).sum(axis=1, keepdims=True) + (points**2).sum(axis=1) - 2.0 * z @ points.T
+        made[start : start + _ROWS] = np.exp(-far) @ weights
+    return made + (decode_bfloat16(biases) if biases.dtype == np.uint16 else biases)
+
+
+class Prototypes(Descended):
+    """Projections to p coordinates, and as many points as then fit."""
+
+    name = "prototypes"
+
+    def _n_points(self, n_components: int, nbytes: int) -> int:
+        n_outputs = self.problem.n_outputs
+        fixed = self.features.nbytes + (self.features.n_values + 2) * n_components + 2
+        fixed += 2 * n_outputs + offset_nbytes(self.problem)
+        return min(MOST_POINTS, (nbytes - fixed) // (n_components + n_outputs))
+
+    def settings(self, nbytes: int) -> Iterator[Settings]:
+        """Numbers of coordinates, from the largest that leaves room for points, rates and shares of the teacher."""
+        most = _MOST_OF_BUDGET * nbytes / max(1, self.features.n_values)
+        fitting = [p for p in COMPONENTS if p == 1 or p <= min(most, self.features.n_values)]
+        for p, rate, mixture in product(fitting[-N_SHAPES:], RATES, self.mixtures):
+            yield {"n_components": p, "rate": rate, "mixture": mixture}
+
+    def shape(self, setting: Settings, nbytes: int) -> tuple[int, int] | None:
+        """Coordinates and points."""
+        n_points = self._n_points(setting["n_components"], nbytes)
+        return (setting["n_components"], n_points) if n_points > 0 else None
+
+    def fit(self, shape: Any, settings: list[Settings]) -> list[Budgeted]:
+        """Models of one shape."""
+        n_components, n_points = shape
+        stack = Kernels(self.lessons[0], n_components, n_points, len(settings), self.seed)
+        return [
+            self.model(
+                stack.stored(numbers, self.problem),
+                setting | {"n_points": n_points, "stopped": float(numbers["stopped"])},
+                kernels_outputs,
+            )
+            for setting, numbers in zip(settings, self.trained(stack, settings, self.lessons), strict=True)
+        ]
+
+
+def fit(problem: TrainingData, nbytes: int, *, seed: int = 0, is_distilled: bool = False) -> Budgeted | None:
+    """The best sum of kernels of at most ``nbytes`` bytes, or None where not one point fits."""
+    return tune_each(Prototypes, problem, [nbytes], seed=seed, is_distilled=is_distilled)[nbytes]

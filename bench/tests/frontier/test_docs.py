@@ -1,0 +1,38 @@
+"""What docs/frontier.md says in words is what the code does."""
+
+from pathlib import Path
+
+import pytest
+
+from repsketch.compare import network, tuning
+from repsketch.train import training_data as problem
+from repsketch_bench.baselines import boosted as lightgbm
+from repsketch_bench.frontier import data, settings
+from repsketch_bench.peers import forest, fourier, prototypes
+
+TEXT = (Path(__file__).parents[3] / "docs/frontier.md").read_text()
+WORDS = {11: "eleven", 3: "the best three"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"asks {WORDS[sum(not dataset.is_set_aside for dataset in data.DATASETS.values())]} datasets",
+        f"At most {data.MOST_ROWS:,} training rows",
+        f"({problem.MOST_HELD:,} at most) is held out",
+        f"tries {tuning.N_ROUGH} settings on {tuning.ROUGH_ROWS:,} rows and {WORDS[tuning.N_THOROUGH]} again",
+        f"{network.MOST_UNITS} units, {fourier.MOST_FEATURES:,} cosines, {prototypes.MOST_POINTS} prototypes, "
+        f"{forest.MOST_TREES} trees of a forest, {lightgbm.MOST_TREES:,} rounds of boosting",
+        f"Up to {tuning.SMALL_ROWS:,} rows the chosen one is then trained on all of them",
+        f"hidden layers of at most {network.MOST_UNITS} units",
+        f"from a seed of {fourier.SEED_NBYTES} bytes; at most {fourier.MOST_FEATURES:,} of them",
+    ],
+)
+def test_numbers_in_words(said):
+    assert said in " ".join(TEXT.split())
+
+
+def test_every_method_is_described():
+    lines = [line.split("|")[1].strip() for line in TEXT.splitlines() if line.startswith("| ") and " | " in line]
+    for method in settings.METHODS:
+        assert any(line.startswith(method.removesuffix(" distilled")) for line in lines), method

@@ -1,0 +1,74 @@
+"""Rounding, sparse matrices and features, each against plain arithmetic."""
+
+import numpy as np
+import pytest
+import torch
+
+from repsketch.compare.features import FARTHEST, Features
+from repsketch.compare.rounding import rounded, rounded_halves, whole
+from repsketch.model.numbers import decode_bfloat16
+from repsketch_bench.baselines.networks import matrix_nbytes
+from repsketch_bench.peers.sparse import most_nonzeros, pack_matrix, unpack_matrix
+from support.problems import problem_of, rows_of
+
+
+def test_what_is_trained_is_what_is_kept():
+    values = torch.randn(2, 30, 5, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    trained = rounded(values, (1,))
+    for member in range(2):
+        numbers, steps = whole(values[member].detach(), (0,))
+        assert np.array_equal(trained[member].detach().numpy(), numbers * decode_bfloat16(steps))
+        assert np.abs(numbers).max() >= 126  # steps have eight bits, and may be a little too large
+    trained.sum().backward()
+    assert torch.equal(values.grad, torch.ones_like(values))
+    assert torch.equal(rounded_halves(torch.tensor([1.0009])), torch.tensor([1.0]))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 0.97])
+def test_packed_matrices(share):
+    rng = np.random.default_rng(0)
+    matrix = np.where(rng.random((40, 300)) < share, rng.integers(1, 127, (40, 300)), 0).astype(np.int8)
+    packed = pack_matrix(matrix)
+    assert sum(array.nbytes for array in packed.values()) == matrix_nbytes(matrix, 1)
+    assert np.array_equal(unpack_matrix(packed, matrix.shape), matrix)
+
+
+@pytest.mark.parametrize("nbytes", [30, 90, 200, 400, 1500, 9000])
+def test_nonzeros_fit_wherever_they_are(nbytes):
+    widths, rng = [50, 30, 4], np.random.default_rng(0)
+    n_kept = most_nonzeros(widths, nbytes)
+    for _ in range(20):
+        places = rng.permutation(50 * 30 + 30 * 4) < n_kept
+        parts = places[:1500].reshape(30, 50), places[1500:].reshape(4, 30)
+        size = sum(a.nbytes for part in parts for a in pack_matrix(part.astype(np.int8)).values())
+        assert n_kept == 0 or size <= nbytes
+
+
+def test_features_are_standardised_marked_and_one_hot():
+    problem = problem_of("values")
+    features = Features.of(problem)
+    values = features.values(problem.X)
+    assert features.columns.tolist() == [0, 1, 2, 3]  # the constant is left out, which one bit a column says
+    assert values.shape[1] == features.n_values == 8
+    assert features.stored["columns"].nbytes == 1
+    is_missing = np.isnan(problem.X[:, 0])
+    assert np.array_equal(values[:, 1], is_missing)
+    assert (values[is_missing, 0] == 0).all()
+    assert np.abs(values[:, [0, 2]].mean(axis=0)).max() < 0.6
+    assert np.abs(values[:, 2].std() - 1.0) < 0.25
+    category = problem.X[:, 3]
+    assert np.array_equal(values[:, 4:].sum(axis=1) == 0, np.isnan(category))
+    assert np.array_equal(values[~np.isnan(category), 4:].argmax(axis=1), category[~np.isnan(category)])
+    far = rows_of(2)
+    far[:, 1] = 1e9
+    assert (features.values(far)[:, 2] == FARTHEST).all()
+
+
+def test_columns_of_one_measure_share_center_and_scale():
+    from repsketch.train.training_data import TrainingData
+
+    X = np.random.default_rng(0).integers(0, 17, (200, 6)).astype(np.float32)
+    problem = TrainingData.of(X, X[:, :1].astype(np.float64), None, "regression")
+    features = Features.of(problem)
+    assert features.nbytes == 2
+    assert np.abs(features.values(X).std() - 1.0) < 0.1

@@ -1,0 +1,173 @@
+"""Every peer on every kind of problem: its bytes, what it learns, and that it predicts from what it keeps."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from repsketch.compare import boosted, linear, network
+from repsketch.compare import peers as quick
+from repsketch.compare.peer import held_loss
+from repsketch.compare.tuning import N_ROUGH
+from repsketch.errors import InputError
+from repsketch.train.training_data import TrainingData
+from repsketch_bench.peers import PEERS, tune_each
+from support.problems import BUDGETS, problem_of, rows_of
+
+TREES = ("boosted trees", "forest")
+D = 2 + 1 + 1 + 4  # numbers, the mark of the one with gaps, a truth value, categories
+
+
+def offset_nbytes(problem):
+    return problem.n_outputs * (4 if problem.task == "regression" else 2)
+
+
+def counted(model, problem):
+    """Bytes by formula, from sizes alone."""
+    settings, n_outputs = model.settings, problem.n_outputs
+    if model.name in TREES:
+        leaves = model.stored["leaves"]
+        splits = len(leaves) - settings["n_trees"]
+        is_hard = leaves.dtype == np.uint8
+        return 3 * splits + leaves.size + (0 if is_hard else 2 + offset_nbytes(problem))
+    inputs = sum(model.stored[name].nbytes for name in ("centers", "scales", "columns"))
+    if model.name in ("int8 network", "linear"):
+        widths = settings["widths"]
+        weights = sum(a * b for a, b in pairwise(widths))
+        return inputs + weights + 4 * sum(widths[1:-1]) + 2 * n_outputs + offset_nbytes(problem)
+    if model.name == "Fourier features":
+        return inputs + 4 + 2 + settings["n_features"] * n_outputs + 2 * n_outputs + offset_nbytes(problem)
+    if model.name == "prototypes":
+        p, m = settings["n_components"], settings["n_points"]
+        return inputs + (D + 2) * p + m * p + 2 + (m + 2) * n_outputs + offset_nbytes(problem)
+    widths, size = settings["widths"], 0
+    for layer in range(len(widths) - 1):
+        ways = (f"{name}{layer}" for name in ("dense", "numbers", "bits", "columns", "starts"))
+        size += sum(model.stored[name].nbytes for name in ways if name in model.stored) + 2
+    return inputs + size + 2 * sum(widths[1:-1]) + offset_nbytes(problem)
+
+
+def test_bytes_are_within_the_budget_and_those_of_what_is_kept(fitted, problem):
+    for budget, model in fitted.items():
+        assert model is not None
+        assert model.nbytes == counted(model, problem)
+        assert 0 < model.nbytes <= budget
+
+
+def test_learns_numbers_categories_and_gaps(fitted, problem):
+    constant = problem.objective(problem.kept, 0.0).start()
+    floor = problem.held_objective.loss(np.repeat(constant[None], len(problem.held), axis=0))
+    small, large = (fitted[budget] for budget in BUDGETS)
+    share = 0.85 if large.name in ("linear", "forest") else 0.6
+    assert large.loss < share * floor
+    assert small.loss < 0.9 * floor
+
+
+def test_the_loss_is_that_of_the_outputs(fitted, problem):
+    for model in fitted.values():
+        outputs = model.outputs(problem.X[problem.held])
+        assert outputs.shape == (len(problem.held), problem.n_outputs)
+        assert held_loss(problem, outputs) == pytest.approx(model.loss)
+
+
+def test_predicts_from_what_it_keeps(fitted, problem):
+    """Changing any of the numbers that are kept changes what is predicted; of places, only which there are is."""
+    model, X = fitted[BUDGETS[1]], rows_of(9)
+    before = model.outputs(X)
+    for name, array in model.stored.items():
+        if name.startswith(("centers", "scales", "columns", "bits", "starts")):
+            continue
+        old = array.copy()
+        array[...] = array[::-1] if not np.array_equal(array, array[::-1]) else array + 1
+        is_changed = not np.array_equal(before, model.outputs(X))
+        array[...] = old
+        assert is_changed, name
+    assert np.array_equal(model.outputs(X), before)
+
+
+def test_trees_have_leaves_on_one_grid(fitted, problem):
+    """Values are whole multiples of the kept step above the kept offset."""
+    model = fitted[BUDGETS[1]]
+    if model.name != "boosted trees":
+        return
+    step = (model.stored["step"].astype(np.uint32) << 16).view(np.float32)[0]
+    offset = model.stored["offset"]
+    shift = (offset.astype(np.uint32) << 16).view(np.float32) if offset.dtype == np.uint16 else offset
+    steps = (model.outputs(problem.X) - shift) / step
+    assert np.abs(steps - np.rint(steps)).max() < 1e-3
+    assert model.stored["leaves"].dtype == np.int8
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_the_same_seed_gives_the_same_model(name):
+    problem, peer = problem_of("two classes"), PEERS[name]
+    options = {"is_distilled": peer.is_distilled, "is_quick": True}
+    first, again = (tune_each(peer.kind, problem, [200], seed=5, **options)[200] for _ in range(2))
+    assert {key: array.tobytes() for key, array in first.stored.items()} == {
+        key: array.tobytes() for key, array in again.stored.items()
+    }
+    assert first.outputs(problem.X).tobytes() == again.outputs(problem.X).tobytes()
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_nothing_is_so_small(name):
+    peer = PEERS[name]
+    assert tune_each(peer.kind, problem_of("three classes"), [9], is_distilled=peer.is_distilled)[9] is None
+
+
+def test_a_teacher_is_needed_to_be_taught():
+    with pytest.raises(InputError, match="has no teacher's answers"):
+        boosted.fit(problem_of("values", has_answers=False), 100, is_distilled=True)
+
+
+def test_without_a_teacher():
+    problem = problem_of("three classes", has_answers=False)
+    models, left_out = quick.fit_peers(problem, 400)
+    assert [model.name for model in models] == ["boosted trees", "int8 network", "linear"]
+    assert all(model.nbytes <= 400 for model in models)
+    assert [model.settings["mixture"] for model in models] == [0.0, 0.0, 0.0]
+    assert left_out == {}
+
+
+def test_kinds_that_are_not_so_small_are_left_out():
+    models, left_out = quick.fit_peers(problem_of("two classes"), 12)
+    assert [model.name for model in models] == ["boosted trees"]
+    assert left_out == dict.fromkeys(("int8 network", "linear"), "none is as small as 12 bytes")
+
+
+def test_one_method_at_a_time():
+    problem = problem_of("two classes")
+    models = [module.fit(problem, 128, seed=1, is_distilled=True) for module in (network, linear)]
+    assert [model.n_tried for model in models] == [N_ROUGH, N_ROUGH]
+    assert all(model.nbytes <= 128 for model in models)
+
+
+RNG = np.random.default_rng(0)
+NUMBERS = RNG.normal(size=(60, 2)).astype(np.float32)
+COIN = np.float64(RNG.random((60, 1)) > 0.5)
+ODD = {
+    "two rows": (NUMBERS[:2], np.array([[0.0], [1.0]]), "classification"),
+    "constant columns": (np.ones((60, 2), np.float32), COIN, "classification"),
+    "nothing but gaps": (np.full((60, 1), np.nan, np.float32), COIN, "regression"),
+    "a constant to learn": (NUMBERS, np.ones((60, 1)), "regression"),
+    "several values": (NUMBERS, np.hstack([COIN, 1.0 - COIN, COIN]), "regression"),
+    "a class of one": (NUMBERS, np.eye(3)[[0, 1] + [2] * 58], "classification"),
+    "soft labels": (NUMBERS, np.hstack([0.2 * COIN + 0.1, 0.9 - 0.2 * COIN]), "classification"),
+    "huge values": (NUMBERS * np.float32(1e30), COIN, "classification"),
+}
+
+
+@pytest.mark.parametrize("has_lightgbm", [True, False])
+@pytest.mark.parametrize("case", ODD)
+def test_odd_data_have_peers_too(case, has_lightgbm, monkeypatch):
+    X, labels, task = ODD[case]
+    problem = TrainingData.of(X, labels, None, task)
+    if not has_lightgbm:
+        monkeypatch.setattr(quick, "find_spec", lambda name: None)
+    models, left_out = quick.fit_peers(problem, 300)
+    assert len(models) + len(left_out) == 3
+    assert {"int8 network", "linear"} <= {model.name for model in models}
+    for model in models:
+        assert model.nbytes <= 300
+        assert np.isfinite(model.outputs(X)).all()
+        assert model.outputs(X).shape == labels.shape

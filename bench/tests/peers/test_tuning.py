@@ -1,0 +1,90 @@
+"""The rule of tuning: cheap fits of all settings, few again, the best by held loss; nothing fitted twice."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from repsketch.compare.peer import Budgeted
+from repsketch.compare.tuning import N_ROUGH, N_THOROUGH, Kind, tune_each
+from repsketch_bench.peers import PEERS
+from support.problems import problem_of
+
+
+class Recorded(Kind):
+    """A kind whose loss is its setting, but for the third best, which is the best on all rows."""
+
+    name, calls = "recorded", []
+
+    def settings(self, nbytes):
+        return [{"place": place} for place in range(N_ROUGH)]
+
+    def shape(self, setting, nbytes):
+        return min(nbytes, 50) if nbytes > 10 else None
+
+    def fit(self, shape, settings):
+        self.calls.append((len(self.problem.kept), shape, [setting["place"] for setting in settings]))
+        losses = [-1.0 if not self.is_rough and s["place"] == 2 else float(s["place"]) for s in settings]
+        stored = {"all": np.zeros(shape, np.uint8)}
+        return [Budgeted("recorded", lambda X: X, stored, loss, s) for s, loss in zip(settings, losses, strict=True)]
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    monkeypatch.setattr(Recorded, "calls", [])
+    return Recorded.calls
+
+
+def test_the_best_few_are_fitted_again(calls):
+    best = tune_each(Recorded, problem_of("values"), [20])[20]
+    assert calls == [(560, 20, list(range(N_ROUGH))), (560, 20, list(range(N_THOROUGH))), (700, 20, [2])]
+    assert (best.settings, best.loss, best.n_tried) == ({"place": 2}, -1.0, N_ROUGH)
+
+
+def test_a_last_training_that_fails_is_dropped(calls, monkeypatch):
+    """On rows that it has seen a model must not be worse than the one that had not."""
+    fit = Recorded.fit
+
+    def failing(self, shape, settings):
+        loss = 0.5 if self.problem.spares_none else None
+        return [replace(model, name="failed", loss=loss) if loss else model for model in fit(self, shape, settings)]
+
+    monkeypatch.setattr(Recorded, "fit", failing)
+    best = tune_each(Recorded, problem_of("values"), [20])[20]
+    assert len(calls) == 3
+    assert (best.name, best.loss) == ("recorded", -1.0)
+
+
+def test_budgets_of_one_shape_share_their_fits(calls):
+    found = tune_each(Recorded, problem_of("values"), [5, 60, 70])
+    assert found[5] is None
+    assert found[60].nbytes == found[70].nbytes == 50
+    assert len(calls) == 3
+
+
+def test_in_a_hurry_nothing_is_trained_again(calls):
+    tune_each(Recorded, problem_of("values"), [20], is_quick=True)
+    assert calls == [(560, 20, [0, 12, 23, 35]), (560, 20, [0])]
+
+
+@pytest.mark.parametrize("name", PEERS)
+@pytest.mark.parametrize("nbytes", [1_000, 4_000, 60_000])
+def test_every_peer_tries_as_many_settings(name, nbytes):
+    peer = PEERS[name]
+    kind = peer.kind(problem_of("two classes"), is_distilled=peer.is_distilled, seed=0, largest=nbytes, is_rough=True)
+    settings = list(kind.settings(nbytes))
+    assert len({repr(setting) for setting in settings}) == len(settings) == N_ROUGH
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_the_final_model_has_seen_all_rows(name):
+    """It is another model, as large, and what the rows held out decided about it stays."""
+    problem, peer = problem_of("two classes"), PEERS[name]
+    options = {"is_distilled": peer.is_distilled, "seed": 2, "largest": 300, "is_rough": True}
+    kind = peer.kind(problem, **options)
+    setting, chosen = kind.fit_all(list(kind.settings(300))[3:4], 300)[0]
+    again = peer.kind(problem.whole(), **options).fit_again(chosen, setting, 300)
+    assert again.nbytes <= 300
+    assert not np.array_equal(again.outputs(problem.X), chosen.outputs(problem.X))
+    for key in ("stopped", "n_trees"):
+        assert again.settings.get(key) == pytest.approx(chosen.settings.get(key), abs=0.1)

@@ -1,0 +1,226 @@
+"""Raw tables: numbers, truth values and categories, some of them missing, as one array of float32.
+
+A category becomes its index in the sorted list of its column's labels, a missing value NaN. Frames of pandas, polars
+and pyarrow come through narwhals; arrays and sparse matrices are numbers already.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..display import repr_of_fields
+from ..errors import InputError, require
+from .arrays import as_table, is_sparse
+from .cells import labels_to_indices, object_kind, text_of_number, to_numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """A table in numbers.
+
+    Attributes
+    ----------
+    numbers : (n, d) float32, NaN where a value is missing
+    names : the columns' names, or None
+    categories : for each categorical column, by its place, the labels in order
+    used : places of the columns that are looked at; None for all
+    kinds : of every column of a frame: "number", "boolean", "text", "category" (a categorical dtype), "identifier"
+        (whole numbers that number the rows) or "time" (dates and times, which are not read)
+    """
+
+    numbers: np.ndarray
+    names: tuple[str, ...] | None = None
+    categories: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    used: Collection[int] | None = None
+    kinds: tuple[str, ...] = ()
+
+    __repr__ = repr_of_fields
+
+    def with_labels(self, places: Mapping[int, np.ndarray]) -> "Columns":
+        """The same table with fewer labels: of each column given, those at these rising places (m,); others are -1."""
+        numbers, categories = self.numbers.copy(), dict(self.categories)
+        for place, some in places.items():
+            moved = np.full(len(categories[place]), UNSEEN, np.float32)
+            moved[some] = np.arange(len(some))
+            is_label = numbers[:, place] >= 0  # neither missing nor unseen
+            numbers[is_label, place] = moved[numbers[is_label, place].astype(np.int64)]
+            categories[place] = tuple(categories[place][label] for label in some)
+        return replace(self, numbers=numbers, categories=categories)
+
+
+UNSEEN = -1.0  # a label that is none of a column's categories
+_FEWEST_NUMBERED = 40  # rows; among fewer, different numbers are no sign
+_EXACT, _SERIAL = 1 << 53, 1 << 24  # whole numbers that no float holds exactly; and that no float32 does
+
+
+def as_columns(X: Any, name: str = "X", known: Columns | None = None) -> Columns:
+    """``X`` as numbers; with ``known``, categories and columns are read as they were there, unused ones as 0.
+
+    >>> as_columns([[1, 2], [3, 4]]).numbers.tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
+    if not is_frame(X):
+        table = as_table(X, name)
+        dense = table.toarray() if is_sparse(table) else table
+        with np.errstate(over="ignore"):  # what float32 cannot hold is refused as infinite
+            numbers = np.ascontiguousarray(dense, np.float32)
+        check_no_infinity(numbers, None, name)
+        return Columns(numbers)
+    given = _names_of(X, name)
+    frame = require("narwhals", "frames").from_native(X, eager_only=True)
+    names = tuple(given)
+    if known is not None and known.names is not None:
+        missing = [column for column in known.names if column not in given]
+        if missing:
+            raise InputError(f"{name} lacks the columns {missing[:5]}, which this model was made with.")
+        names = known.names
+    numbers = np.zeros((len(frame), len(names)), np.float32)
+    categories: dict[int, tuple[str, ...]] = {}
+    kinds = []
+    for place, column in enumerate(names):
+        if known is not None and known.used is not None and place not in known.used:
+            continue
+        series = frame.get_column(given[column])
+        label = f"column {column!r} of {name}"
+        kinds.append(_kind_of(series, label))
+        if known is not None:
+            numbers[:, place] = _read_known(series, kinds[-1], label, known.categories.get(place))
+        elif kinds[-1] in ("text", "category"):
+            numbers[:, place], categories[place] = labels_to_indices(_texts(series))
+        elif kinds[-1] != "time":
+            numbers[:, place] = _read_numbers(series, label)
+            if kinds[-1] == "number" and series.dtype.is_integer() and _is_identifier(series.drop_nulls().to_numpy()):
+                kinds[-1] = "identifier"
+    check_no_infinity(numbers, names, name)
+    if known is not None:
+        return replace(known, numbers=numbers)
+    used = None if "time" not in kinds else [place for place, kind in enumerate(kinds) if kind != "time"]
+    return Columns(numbers, names, categories, used, tuple(kinds))
+
+
+def read_row(row: Any, known: Columns, name: str = "row") -> np.ndarray:
+    """One row, float32 (d,): by name from a mapping or a pandas Series, else entry by entry in the columns' order.
+
+    >>> known = Columns(np.empty((0, 2), np.float32), ("size", "tree"), {1: ("ash", "oak")})
+    >>> read_row({"tree": "oak", "size": "4.5"}, known).tolist(), read_row([2, "elm"], known).tolist()
+    ([4.5, 1.0], [2.0, -1.0])
+    """
+    d, names = known.numbers.shape[1], known.names or tuple(map(str, range(known.numbers.shape[1])))
+    if isinstance(row, Mapping) or (hasattr(row, "index") and hasattr(row, "items")):
+        entries = {str(key): value for key, value in row.items()}
+        wanted = range(d) if known.used is None else known.used
+        missing = [names[place] for place in wanted if names[place] not in entries]
+        if missing:
+            raise InputError(f"{name} lacks the columns {missing[:5]}, which this model was made with.")
+    else:
+        cells = np.asarray(row, object)
+        if cells.shape != (d,):
+            raise InputError(f"{name} has shape {cells.shape}; allowed is one entry for each of the {d} columns.")
+        entries = dict(zip(names, cells.tolist(), strict=True))
+    numbers = np.zeros((1, d), np.float32)
+    for place, column in enumerate(names):
+        if known.used is not None and place not in known.used:
+            continue
+        label = f"column {column!r} of {name}"
+        value, labels = entries[column], known.categories.get(place)
+        kind = object_kind([value], label)
+        if labels is None:
+            numbers[0, place] = to_numbers([value], label)[0]
+        else:
+            text = value if kind == "text" else text_of_number(value, labels)
+            numbers[0, place] = labels_to_indices([text], labels)[0][0]
+    check_no_infinity(numbers, names, name)
+    return numbers[0]
+
+
+def is_frame(X: Any) -> bool:
+    """True for data frames, whose columns have names and types of their own."""
+    return hasattr(X, "columns") and hasattr(X, "shape") and not isinstance(X, np.ndarray)
+
+
+def collected(X: Any) -> Any:
+    """``X`` itself; of a polars LazyFrame what it collects."""
+    return X.collect() if type(X).__name__ == "LazyFrame" and hasattr(X, "collect") else X
+
+
+def check_no_infinity(numbers: np.ndarray, names: Sequence[str] | None, name: str) -> None:
+    """Refuse infinities, naming the first by row and column."""
+    if np.isinf(numbers).any():
+        row, column = np.argwhere(np.isinf(numbers))[0]
+        named = column if names is None else repr(names[column])
+        raise InputError(
+            f"{name} holds infinity (inf) at row {row}, column {named}; allowed are numbers within float32, and NaN."
+        )
+
+
+def _names_of(X: Any, name: str) -> dict[str, Any]:
+    """The columns of a frame by their names as text; pandas counts columns that have no names."""
+    columns = list(getattr(X, "column_names", X.columns))  # pyarrow's columns are the data
+    names = [str(column) for column in columns]
+    if len(set(names)) < len(names):
+        twice = next(column for column in names if names.count(column) > 1)
+        raise InputError(f"{name} has {names.count(twice)} columns called {twice!r}; rename or drop all but one.")
+    return dict(zip(names, columns, strict=True))
+
+
+def _kind_of(series: Any, label: str) -> str:
+    """The kind of a column, as in ``Columns``; one of other types is refused."""
+    narwhals, dtype = require("narwhals", "frames"), series.dtype
+    if dtype == narwhals.Boolean:
+        return "boolean"
+    if dtype.is_numeric():
+        return "number"
+    if dtype.is_temporal():
+        return "time"
+    if dtype in (narwhals.Categorical, narwhals.Enum):
+        return "category"
+    if dtype == narwhals.String:
+        return "text"
+    if dtype == narwhals.Object:
+        return object_kind(series.to_list(), label)
+    if series.null_count() == len(series):  # such as polars' column of nulls
+        return "number"
+    raise InputError(f"{label} holds {dtype}; allowed are numbers, truth values and text.")
+
+
+def _texts(series: Any) -> list[str | None]:
+    """The cells of a column as text, None where one is missing."""
+    cells = zip(series.cast(require("narwhals", "frames").String).to_list(), series.is_null().to_list(), strict=True)
+    return [None if gone else text for text, gone in cells]
+
+
+def _read_numbers(series: Any, label: str) -> np.ndarray:
+    """Numbers and truth values, float32 (n,)."""
+    narwhals = require("narwhals", "frames")
+    if series.dtype == narwhals.Object or not (series.dtype.is_numeric() or series.dtype == narwhals.Boolean):
+        return to_numbers(series.to_list(), label)
+    with np.errstate(over="ignore"):
+        return series.cast(narwhals.Float32).to_numpy()
+
+
+def _is_identifier(values: np.ndarray) -> bool:
+    """True for whole numbers of which each row has its own, as no sample of a quantity does.
+
+    Half of all numbers in their range occur, each once; or they are time stamps or serial numbers, large and all alike.
+    """
+    if len(values) < _FEWEST_NUMBERED or len(np.unique(values)) < len(values):
+        return False
+    low, high = int(values.min()), int(values.max())
+    is_dense = high - low < 2 * len(values)
+    return is_dense or max(-low, high) >= _EXACT or (low >= _SERIAL and high - low <= low // 16)
+
+
+def _read_known(series: Any, kind: str, label: str, labels: tuple[str, ...] | None) -> np.ndarray:
+    """A column as a model reads it: as the places of its labels, or as numbers."""
+    if kind == "time":
+        raise InputError(f"{label} holds dates or times; pass numbers, such as days since one.")
+    if labels is None and kind in ("text", "category"):
+        return to_numbers(_texts(series), label)
+    if labels is None:
+        return _read_numbers(series, label)
+    if kind in ("text", "category"):
+        return labels_to_indices(_texts(series), labels)[0]
+    cells = [None if gone else value for value, gone in zip(series.to_list(), series.is_null().to_list(), strict=True)]
+    return labels_to_indices([text_of_number(value, labels) for value in cells], labels)[0]

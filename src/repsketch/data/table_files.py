@@ -1,0 +1,122 @@
+"""The files that tables come in: CSV (``data_csv``), Parquet read by pyarrow, LIBSVM by scikit-learn, npz.
+
+Takes a path, hands on ``Contents``: the table as the library gives it, and the arrays that lie beside it.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile, is_zipfile
+from zlib import error as ZlibError
+
+import numpy as np
+
+from ..errors import InputError, RepSketchError, require
+from .csv_reader import read_csv
+
+LABEL = "label"  # what the target of a LIBSVM file is called; the format has no names
+_LARGEST_MESSAGE = 160  # characters of a library's own words
+_DAMAGE = (OSError, ValueError, EOFError, BadZipFile, ZlibError, RuntimeError)  # what libraries raise; zipfile the last
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """What a file holds.
+
+    Attributes
+    ----------
+    X : polars frame, ndarray (n, d) or CSR matrix (n, d)
+    beside : arrays (n,) that may be the target
+    target : the one of them that is the target unless another is asked for
+    separator : of a CSV file
+    """
+
+    X: Any
+    beside: dict[str, np.ndarray] = field(default_factory=dict)
+    target: str | None = None
+    separator: str | None = None
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What a file does not say itself: columns that hold text, the width of LIBSVM text, the encoding of CSV text."""
+
+    text: Collection[str] = ()
+    n_features: int | None = None
+    encoding: str | None = None
+
+
+def read_contents(path: Path, hints: Hints) -> Contents:
+    """The contents of a file by the ending of its name."""
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "no regular file"
+        raise InputError(f"{str(path)!r} is {kind}; give the path of a table in a file.")
+    if not path.exists():
+        raise InputError(f"there is no file {str(path)!r}; give the path of a table that exists.")
+    ending = next((ending for ending in _READERS if path.name.lower().endswith(ending)), None)
+    if ending is None:
+        raise InputError(f"{str(path)!r} is no table by its ending; allowed are {', '.join(_READERS)}.")
+    try:
+        return _READERS[ending](path, hints)
+    except RepSketchError:
+        raise
+    except (_polars().exceptions.PolarsError, *_DAMAGE) as error:
+        said = (str(error).strip() or type(error).__name__).splitlines()[0][:_LARGEST_MESSAGE]
+        raise InputError(f"{str(path)!r} cannot be read as {ending}: {said}") from error
+
+
+def _polars() -> Any:
+    return require("polars", "cli")
+
+
+def _read_csv(path: Path, hints: Hints) -> Contents:
+    usual = "\t" if ".tsv" in map(str.lower, path.suffixes) else ","
+    frame, separator = read_csv(path.read_bytes(), path.name, hints.text, hints.encoding, usual)
+    return Contents(frame, separator=separator)
+
+
+def _read_parquet(path: Path, hints: Hints) -> Contents:
+    arrow = require("pyarrow", "cli")
+    try:
+        table = require("pyarrow.parquet", "cli").read_table(path).replace_schema_metadata(None)
+        table.validate(full=True)  # damage ends as an error here; in polars it may end the process
+    except arrow.ArrowException as error:
+        raise ValueError(error) from error
+    polars = _polars()
+    frame = polars.from_arrow(table)
+    return Contents(frame.with_columns(polars.selectors.decimal().cast(polars.Float64)))  # arrays have no such type
+
+
+def _read_libsvm(path: Path, hints: Hints) -> Contents:
+    datasets = require("sklearn.datasets", "train")
+    X, y = datasets.load_svmlight_file(str(path), n_features=hints.n_features, dtype=np.float32)
+    return Contents(X, {LABEL: y.astype(np.int64) if (y == np.floor(y)).all() else y}, LABEL)
+
+
+def _read_npz(path: Path, hints: Hints) -> Contents:
+    if not is_zipfile(path):  # np.load would take it for a pickle, and say how to trust it
+        raise ValueError("it is no archive of arrays, as numpy.savez writes")
+    with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
+        arrays = {name: np.asarray(file[name]) for name in file.files}
+    X = arrays.pop("X", None)
+    if X is None or X.ndim != 2 or X.dtype.kind not in "biuf":
+        held = ", ".join(f"{name} {array.shape}" for name, array in sorted(arrays.items())) or "none"
+        given = "no array X" if X is None else f"an X of shape {X.shape} and dtype {X.dtype}"
+        raise InputError(f"{str(path)!r} has {given} (others: {held}); allowed is a table X (n, d) of numbers.")
+    beside = {name: array for name, array in arrays.items() if array.shape == X.shape[:1]}
+    return Contents(X, beside, "y" if "y" in beside else None)
+
+
+_READERS: dict[str, Callable[[Path, Hints], Contents]] = {
+    ".csv": _read_csv,
+    ".csv.gz": _read_csv,
+    ".tsv": _read_csv,
+    ".tsv.gz": _read_csv,
+    ".parquet": _read_parquet,
+    ".libsvm": _read_libsvm,
+    ".svmlight": _read_libsvm,
+    ".svm": _read_libsvm,
+    ".txt": _read_libsvm,
+    ".npz": _read_npz,
+}

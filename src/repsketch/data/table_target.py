@@ -1,0 +1,91 @@
+"""The target of a table: which column it is, and its values, none of them missing."""
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, require
+from .frames import is_frame
+from .table_files import Contents
+
+_MOST_NAMES = 8  # of columns in a message
+# A day of ISO 8601, with or without a time of day and its zone: 2024-05-31, 2024-05-31T18:30:00.5+02:00
+_DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?$"
+
+
+def split_target(contents: Contents, target: str | None, name: str) -> tuple[Any, np.ndarray | None, str | None]:
+    """The table without its target, the target (n,) and its name; nothing is split off if none is asked for."""
+    target = contents.target if target is None else target
+    X = contents.X
+    if target is None:
+        return X, None, None
+    if target in contents.beside:
+        return X, _as_target(contents.beside[target], target, name), target
+    if not is_frame(X):
+        place = _place_of(target, X.shape[1], listed(contents.beside) or "no target", name)
+        column = X[:, [place]].toarray() if hasattr(X, "toarray") else X[:, [place]]
+        rest = np.delete(np.arange(X.shape[1]), place)
+        return X[:, rest], _as_target(column[:, 0], target, name), target
+    if target not in X.columns:
+        known = listed(X.columns)
+        if X.shape[1] == 1 and contents.separator is not None:
+            known += f" alone, as the separator was taken to be {contents.separator!r}"
+        target = X.columns[_place_of(target, X.shape[1], known, name)]
+    return X.drop(target), _as_target(X[target], target, name), target
+
+
+def _place_of(target: str, n_columns: int, known: str, name: str) -> int:
+    """The place that a number such as "0" or "-1" means."""
+    try:
+        return range(n_columns)[int(target)]
+    except (ValueError, IndexError):
+        raise InputError(
+            f"{name} has no column {target!r}; it has {known}. Numbers from 0 or, from the end, -1 name a column, too."
+        ) from None
+
+
+def _as_target(column: Any, target: str, name: str) -> np.ndarray:
+    if hasattr(column, "is_null"):  # of a frame
+        polars = require("polars", "cli")
+        is_text = column.dtype == polars.String
+        if column.dtype.is_temporal() or (is_text and _are_dates(column.drop_nulls())):
+            raise _not_dates(target, name)
+        gone = column.is_null().to_numpy()
+        is_plain = column.dtype.is_numeric() or is_truth(column.dtype)
+        values = column.to_numpy() if is_plain else column.cast(polars.String).fill_null("").to_numpy().astype(str)
+    else:
+        gone, values = np.zeros(len(column), bool), column
+        if values.dtype.kind in "mM":
+            raise _not_dates(target, name)
+    if values.dtype.kind == "f":
+        gone = gone | np.isnan(values)
+    if gone.any():
+        rows = f"{int(gone.sum())} of {len(gone)} rows, first in row {int(gone.argmax())}"
+        raise InputError(f"the target {target!r} of {name} is missing in {rows} (counted from 0); drop these rows.")
+    return values
+
+
+def _are_dates(column: Any) -> bool:
+    return len(column) > 0 and bool(column.str.contains(_DATE).all())
+
+
+def _not_dates(target: str, name: str) -> InputError:
+    return InputError(
+        f"the target {target!r} of {name} holds dates or times; allowed are labels and numbers, such as days since one."
+    )
+
+
+def is_truth(kind: Any) -> bool:
+    """True for the type of columns that hold true and false."""
+    return kind == require("polars", "cli").Boolean
+
+
+def listed(names: Collection[Any]) -> str:
+    """Some names as a message shows them.
+
+    >>> listed("abcdefghijk")
+    "'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 3 more"
+    """
+    shown = ", ".join(repr(name) for name in list(names)[:_MOST_NAMES])
+    return shown + (f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else "")

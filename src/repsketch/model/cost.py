@@ -1,0 +1,68 @@
+"""What one prediction of any deployed form costs."""
+
+import numpy as np
+
+from ..lsh import RowHashes
+from ..lsh.pool import PooledRows
+from ..theory import Cost
+from ..theory.cost import fold_operations
+from .model import Model
+from .rows import RowGroup
+
+
+def cost_of_model(model: Model) -> Cost:
+    """Operations of one prediction; codes that several rows name are computed once.
+
+    The paper's formula counts two operations a projected product, an addition a coordinate of a code and
+    one a row; it is applied to all parts. For the paper's sketch this is ``Cost.of_sketch``.
+    """
+    inputs, projection = model.inputs, model.projection
+    products = 0 if projection is None or projection.matrix is None else projection.matrix.size
+    shift = 0 if projection is None or projection.shift is None else projection.n_components
+    linear = 0 if model.linear is None else model.linear.size
+    adds: float = products + shift + linear + (0 if inputs.centers is None else inputs.n_numeric)
+    multiplies: float = products + linear + (0 if inputs.scales is None else inputs.n_numeric)
+    adds += model.n_outputs * (len(model.row_groups) - 1)
+    lookups, decodes, terms, sums = 0, 0, 0.0, 0
+    others = _clamps_of(model)
+    for part in model.row_groups:
+        n_codes, part_terms, part_multiplies = _codes_of(part)
+        values = part.n_rows * part.counters.shape[2]
+        decode = 0 if part.decode is None else part.decode.size
+        terms, sums, decodes = terms + part_terms, sums + values, decodes + decode
+        lookups += values * (2 if part.interpolates else 1)
+        adds += part_terms + n_codes + values * (3 if part.interpolates else 1) + decode
+        multiplies += part_multiplies + (values if part.interpolates else 0) + decode + model.n_outputs
+        is_universal = isinstance(part.hashes, RowHashes) and part.hashes.fold == "universal"
+        others += n_codes + fold_operations(part.n_rows, part.hashes.n_concat, is_universal)
+    return Cost(
+        parameters=products + shift + sum(part.counters.size for part in model.row_groups) + linear + decodes,
+        paper_flops=2 * products + terms + sums,
+        adds=adds,
+        multiplies=multiplies,
+        lookups=lookups,
+        reads=products + shift + lookups + linear + decodes,
+        others=others,
+    )
+
+
+def _clamps_of(model: Model) -> int:
+    """Rounding and clamping of values, and moving and clamping of coordinates."""
+    n_boolean, n_components = model.inputs.n_columns - model.inputs.n_numeric, model.n_coordinates
+    if not model.is_whole:
+        return n_boolean + 2 * n_components
+    return n_boolean + 3 * model.inputs.n_numeric + (0 if model.projection is None else 4 * n_components)
+
+
+def _codes_of(part: RowGroup) -> tuple[int, float, float]:
+    """How many codes the rows of a part name, and the additions and multiplications of coordinates behind them."""
+    hashes = part.hashes
+    n_codes = hashes.n_rows * hashes.n_concat
+    if isinstance(hashes, PooledRows):
+        pool, used = hashes.pool, np.arange(n_codes) if hashes.indices is None else np.unique(hashes.indices)
+        if pool.kind == "ternary":
+            return len(used), float(np.abs(pool.directions[used]).sum(dtype=np.int64)), 0
+        return len(used), float(sum(len(pool.sparse_direction(int(code))) for code in used)), 0
+    dense = getattr(hashes.family, "directions", "gaussian") != "ternary"
+    active = n_codes * hashes.n_features * (1.0 if dense else 1.0 / 3.0)
+    return n_codes, active, (active if dense else 0) + (n_codes if hashes.fold == "universal" else 0)

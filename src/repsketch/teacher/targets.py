@@ -1,0 +1,73 @@
+"""What a sketch is fitted to: labels given, a teacher's soft labels, or both, in one measure.
+
+Takes a model or None and y or None; hands on ``Targets``: probabilities of classes, or values, for every row of X.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..data.targets import as_labels, read_labels
+from ..errors import InputError
+from .adapt import as_teacher
+from .out_of_fold import as_chances
+from .teacher import TeacherOutputs
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """What a sketch is to answer.
+
+    Attributes
+    ----------
+    labels : (n, C) float64, probabilities of classes (of the second, if there are two) or values
+    answers : (n, C) the teacher's in the same measure, or None
+    """
+
+    labels: np.ndarray
+    answers: np.ndarray | None
+    task: str
+    classes: np.ndarray | None
+    outputs: TeacherOutputs | None = None  # the teacher's, where there are labels to train copies of it with
+
+
+def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> Targets:
+    """Labels and a teacher's answers for the rows of X."""
+    if model is None and y is None:
+        raise InputError("neither a model nor y was given; allowed is either or both.")
+    if model is None:
+        labels, task, classes = read_labels(y, n_rows, task, None)
+        return Targets(labels, None, task, classes)
+    found = None if y is None else as_labels(y)
+    outputs = as_teacher(model, task).label(X, None if found is None else np.unique(found))
+    if len(outputs.values) != n_rows:
+        raise InputError(f"the model answers {len(outputs.values)} rows for the {n_rows} of X.")
+    if outputs.task == "classification":
+        outputs = in_order(outputs, None if hasattr(model, "classes_") else found)
+    answers = as_chances(outputs)
+    if y is None:
+        return Targets(answers, None, outputs.task, outputs.classes)
+    labels, _, classes = read_labels(y, n_rows, outputs.task, outputs.classes)
+    if labels.shape != answers.shape:
+        raise InputError(f"the model has {answers.shape[1]} outputs, y {labels.shape[1]}; they must agree.")
+    return Targets(labels, answers, outputs.task, classes, outputs)
+
+
+def in_order(outputs: TeacherOutputs, y: np.ndarray | None) -> TeacherOutputs:
+    """Outputs with the classes in rising order; columns that are only counted are the sorted labels of y, if as many.
+
+    >>> turned = in_order(TeacherOutputs(np.array([[2.0]]), "classification", np.array(["no", "ay"])), None)
+    >>> turned.values.tolist(), turned.classes.tolist()
+    ([[-2.0]], ['ay', 'no'])
+    """
+    assert outputs.classes is not None
+    n_classes, classes = len(outputs.classes), outputs.classes
+    if y is not None and np.array_equal(classes, np.arange(n_classes)):
+        found = np.unique(y)
+        if len(found) == n_classes:
+            classes = found
+    order = np.argsort(classes)
+    is_turned = order[0] == 1 and n_classes == 2
+    values = outputs.values[:, order] if n_classes > 2 else -outputs.values if is_turned else outputs.values
+    return replace(outputs, values=values, classes=classes[order])

@@ -1,0 +1,235 @@
+"""Codes that rows may be made of: single columns with a threshold, or the seeded bits of a pool.
+
+Both answer the same question: given a slope and a curvature for every row of data and the bucket each is in, which
+code splits the buckets so that one Newton step gains most?
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..core import require_native
+from ..model.inputs import BOOLEAN
+
+MOST_BORDERS = 63  # of a numeric column
+MOST_CATEGORIES = 254  # of a column that have a code
+_WORTH_A_THREAD = 1 << 18  # entries to count; below, starting a thread takes as long
+
+
+class Candidates(ABC):
+    """Codes over n rows of data. A code is a number."""
+
+    @property
+    @abstractmethod
+    def n_codes(self) -> int:
+        """How many there are, P."""
+
+    @abstractmethod
+    def gains(self, buckets: np.ndarray, n_buckets: int, numbers: np.ndarray, strength: float) -> np.ndarray:
+        """Gain of every code.
+
+        Parameters
+        ----------
+        buckets : (n,) uint8
+        numbers : (n, 2 C) float32, slopes and then curvatures
+        strength : added to every sum of curvatures
+
+        Returns
+        -------
+        (P,) float64: sum of G**2 / (H + strength) over both halves of all buckets and all outputs
+        """
+
+    @abstractmethod
+    def bits(self, code: int) -> np.ndarray:
+        """The code's bit for every row, uint8 (n,)."""
+
+    @abstractmethod
+    def take(self, rows: np.ndarray) -> "Candidates":
+        """The same codes over some of the rows."""
+
+
+def gain_of_sums(sums: np.ndarray, strength: float) -> np.ndarray:
+    """G**2 / (H + strength), summed over outputs, for sums (..., 2 C)."""
+    n_outputs = sums.shape[-1] // 2
+    slope, curvature = sums[..., :n_outputs], sums[..., n_outputs:]
+    return (slope * slope / (curvature + strength)).sum(axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Bits(Candidates):
+    """Codes given as bits, uint8 (P, n): a matrix product tries them all."""
+
+    table: np.ndarray
+
+    @property
+    def n_codes(self) -> int:
+        """How many there are, P."""
+        return len(self.table)
+
+    @cached_property
+    def _floats(self) -> np.ndarray:
+        return self.table.astype(np.float32)
+
+    def gains(self, buckets: np.ndarray, n_buckets: int, numbers: np.ndarray, strength: float) -> np.ndarray:
+        """Gain of every code."""
+        n, width = numbers.shape
+        spread = np.zeros((n, n_buckets, width), np.float32)
+        spread[np.arange(n), buckets] = numbers
+        total = spread.sum(axis=0, dtype=np.float64)
+        ones = (self._floats @ spread.reshape(n, -1)).reshape(-1, n_buckets, width).astype(np.float64)
+        return (gain_of_sums(ones, strength) + gain_of_sums(total - ones, strength)).sum(axis=1)
+
+    def bits(self, code: int) -> np.ndarray:
+        """The code's bit for every row."""
+        return self.table[code]
+
+    def take(self, rows: np.ndarray) -> "Bits":
+        """The same codes over some of the rows."""
+        return Bits(np.ascontiguousarray(self.table[:, rows]))
+
+
+@dataclass(frozen=True, eq=False)
+class Thresholds(Candidates):
+    """Codes "value >= border" of single numeric columns and "is this category", found by histograms.
+
+    Attributes
+    ----------
+    bins : (U, n) uint8; numeric: how many borders a value reaches; category: its place among those with a code
+    borders : for each column its rising borders, or its categories with a code; code numbers count through them
+    kinds : (U,) as in ``Inputs``
+    """
+
+    bins: np.ndarray
+    borders: Sequence[np.ndarray]
+    kinds: np.ndarray
+
+    @classmethod
+    def between(cls, values: np.ndarray, kinds: np.ndarray | None = None, most: int = MOST_BORDERS) -> "Thresholds":
+        """Codes for whole values (D, n) of columns of these kinds, all numeric unless told.
+
+        Borders are values that occur: all of them, or as many as allowed, about equally many rows apart; a value that
+        many rows share takes none from the others. Of more categories than allowed the most frequent have a code.
+
+        >>> [border.tolist() for border in Thresholds.between(np.array([[5, 1, 1, 9], [0, 0, 0, 0]])).borders]
+        [[5, 9], []]
+        """
+        kinds = np.zeros(len(values), np.int64) if kinds is None else kinds
+        borders = [
+            _frequent(block, MOST_CATEGORIES) if kind > BOOLEAN else _spread_out(block[0], most)
+            for kind, block in _blocks(values, kinds)
+        ]
+        return cls(_bins(values, kinds, borders), borders, kinds)
+
+    def over(self, values: np.ndarray) -> "Thresholds":
+        """The same codes over other rows, of values (D, m)."""
+        return Thresholds(_bins(values, self.kinds, self.borders), self.borders, self.kinds)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Number of each column's first code, and of all codes at the end; (U + 1,)."""
+        return np.concatenate([[0], np.cumsum([len(border) for border in self.borders])])
+
+    @property
+    def n_codes(self) -> int:
+        """How many there are, P."""
+        return int(self.starts[-1])
+
+    def column_of(self, code: int) -> int:
+        """The column of a code."""
+        return int(np.searchsorted(self.starts, code, side="right")) - 1
+
+    def stored(self, code: int) -> tuple[int, int]:
+        """Which value a code reads, out of D, and its threshold."""
+        column = self.column_of(code)
+        first = int(np.maximum(self.kinds[:column], 1).sum())
+        border = int(self.borders[column][code - self.starts[column]])
+        return (first + border, 1) if self.kinds[column] > BOOLEAN else (first, border)
+
+    @cached_property
+    def _listed(self) -> tuple[np.ndarray, ...]:
+        """Columns as the core counts them: bins other than the usual one of a column, with their rows."""
+        usual = np.array([np.bincount(column, minlength=1).argmax() for column in self.bins], np.uint8)
+        is_listed = self.bins != usual[:, None]
+        starts = np.concatenate([[0], np.cumsum(is_listed.sum(axis=1))])
+        rows = np.nonzero(is_listed)[1].astype(np.uint32)
+        return starts.astype(np.uint64), rows, self.bins[is_listed], usual, (self.kinds > BOOLEAN).astype(np.uint8)
+
+    @cached_property
+    def _thread(self) -> ThreadPoolExecutor:
+        """Counts one half: starting a thread for every row chosen took a tenth of the time."""
+        return ThreadPoolExecutor(1)
+
+    def gains(self, buckets: np.ndarray, n_buckets: int, numbers: np.ndarray, strength: float) -> np.ndarray:
+        """Gain of every code."""
+        count = require_native().train_gains
+        starts, rows, bins, usual, is_category = self._listed
+        gains = np.empty(self.n_codes)
+
+        def fill(part: slice) -> None:
+            ends = slice(part.start, part.stop + 1)
+            codes = self.starts[ends]
+            count(
+                starts[ends], rows, bins, usual[part], (codes - codes[0]).astype(np.uint32), is_category[part], buckets,
+                n_buckets, numbers, strength, gains[codes[0] : codes[-1]],
+            )  # fmt: skip
+
+        half = int(np.searchsorted(starts, starts[-1] // 2))  # of the work
+        if len(rows) < _WORTH_A_THREAD or not 0 < half < len(usual):
+            fill(slice(0, len(usual)))
+        else:
+            other = self._thread.submit(fill, slice(half, len(usual)))
+            fill(slice(0, half))
+            other.result()
+        return gains
+
+    def bits(self, code: int) -> np.ndarray:
+        """The code's bit for every row."""
+        column = self.column_of(code)
+        place = code - self.starts[column]
+        bins = self.bins[column]
+        return (bins == place if self.kinds[column] > BOOLEAN else bins > place).astype(np.uint8)
+
+    def take(self, rows: np.ndarray) -> "Thresholds":
+        """The same codes over some of the rows."""
+        return Thresholds(np.ascontiguousarray(self.bins[:, rows]), self.borders, self.kinds)
+
+
+def _blocks(values: np.ndarray, kinds: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Each column's kind and its values: one of the D, or one for each category."""
+    start = 0
+    for kind in kinds:
+        width = max(int(kind), 1)
+        yield int(kind), values[start : start + width]
+        start += width
+
+
+def _spread_out(column: np.ndarray, most: int) -> np.ndarray:
+    """At most ``most`` rising borders."""
+    found, counts = np.unique(column, return_counts=True)
+    if len(found) > most + 1:
+        shares = np.minimum(counts, len(column) / (most + 1))
+        places = (np.cumsum(shares) - shares) / shares.sum()
+        found = found[np.diff((places * (most + 1)).astype(np.int64), prepend=-1) > 0]
+    return found[1:]
+
+
+def _frequent(block: np.ndarray, most: int) -> np.ndarray:
+    """The categories that occur, rising; at most the ``most`` frequent."""
+    counts = block.sum(axis=1)
+    chosen = np.argsort(-counts, kind="stable")[:most]
+    return np.sort(chosen[counts[chosen] > 0])
+
+
+def _bins(values: np.ndarray, kinds: np.ndarray, borders: Sequence[np.ndarray]) -> np.ndarray:
+    bins = np.empty((len(kinds), values.shape[1]), np.uint8)
+    for row, border, (kind, block) in zip(bins, borders, _blocks(values, kinds), strict=True):
+        if kind > BOOLEAN:
+            coded = block[border] != 0
+            row[:] = np.where(coded.any(axis=0), coded.argmax(axis=0), len(border)) if len(border) else 0
+        else:
+            row[:] = np.searchsorted(border, block[0], side="right")
+    return bins

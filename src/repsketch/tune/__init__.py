@@ -1,1 +1,0 @@
-"""From a budget in bytes to the sizes of a sketch."""

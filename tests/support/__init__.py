@@ -1,0 +1,1 @@
+"""What tests share: builders of files and models, plain references, bad inputs."""

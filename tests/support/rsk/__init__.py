@@ -1,0 +1,1 @@
+"""Files made by hand: good ones, and one for every way a file can be wrong."""

@@ -1,0 +1,38 @@
+"""The step between stages 1 and 2 that counters to be refitted want: a hash width chosen by the data."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from repsketch import KernelModel, build_sketch, lsh
+from repsketch.paper.build import spread_levels
+
+
+@pytest.fixture
+def kernel():
+    rng = np.random.default_rng(0)
+    return KernelModel(
+        points=rng.normal(size=(8, 2)).astype(np.float32),
+        weights=np.ones((8, 1), np.float32),
+        bias=np.zeros(1, np.float32),
+        family=lsh.L2(1e6, "gaussian"),  # of ternary directions in two dimensions nearly half are zero
+        projection=rng.normal(size=(3, 2)).astype(np.float32),
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_levels_cover_two_deviations_either_side(kernel, scale):
+    X = scale * np.random.default_rng(1).normal(size=(2_000, 3))
+    spread = spread_levels(kernel, X, n_buckets=8)
+    z = kernel.transform(X).astype(np.float64)
+    assert spread.family.bandwidth == pytest.approx(0.5 * np.sqrt(z.var(axis=0).sum()))
+    # The points of a spread kernel lie on the data here, so that its middle is the levels' middle.
+    sketch = build_sketch(replace(spread, points=z[:8].astype(np.float32)), 200, 8, fold="direct")
+    shares = np.bincount(sketch.buckets(X).ravel(), minlength=8) / (2_000 * 200)
+    assert (shares > 0.005).all()  # every level is used, none by most; the kernel's own width would use two
+    assert shares.max() < 0.5
+
+
+def test_data_without_spread_keep_the_kernels_width(kernel):
+    assert spread_levels(kernel, np.ones((5, 3)), 8) is kernel

@@ -1,0 +1,191 @@
+"""Answers out of fold: no row has a say in its own answer, and what cannot be trained again is left alone."""
+
+import sys
+import warnings
+from types import SimpleNamespace
+from typing import ClassVar
+
+import numpy as np
+import pandas
+import polars
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from repsketch.errors import TeacherError
+from repsketch.teacher import as_teacher
+from repsketch.teacher import out_of_fold as folds
+from repsketch.teacher.out_of_fold import N_FOLDS, answers_out_of_fold, as_chances
+
+N = 120
+KEPT = np.arange(90)
+
+
+def table(n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, 3))
+    return X, rng.integers(0, n_classes, N) if n_classes else X[:, 0] + rng.normal(size=N)
+
+
+def out_of_fold(model, X, y, **options):
+    return answers_out_of_fold(model, X, y, KEPT, as_teacher(model).label(X), seed=1, progress=False, **options)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_no_row_has_a_say_in_its_own_answer(n_classes):
+    X, y = table(n_classes)
+    kind = DecisionTreeClassifier if n_classes else DecisionTreeRegressor
+    model = kind(random_state=0).fit(X, y)
+    answers = out_of_fold(model, X, y)
+    changed = y.copy()
+    changed[7] = (changed[7] + 1) % n_classes if n_classes else changed[7] + 10.0
+    again = out_of_fold(model, X, changed)
+    assert np.array_equal(again[7], answers[7])
+    assert not np.array_equal(again, answers)
+    own = as_chances(as_teacher(model).label(X))
+    assert answers.shape == own.shape
+    assert np.abs(own - answers)[KEPT].mean() > 0.1  # the tree knows its own rows by heart
+
+
+def test_rows_that_are_not_kept_teach_nobody_and_are_answered_by_all():
+    X, y = table(0)
+    model = LinearRegression().fit(X, y)
+    answers = out_of_fold(model, X, y)
+    changed = y.copy()
+    changed[90:] += 100.0
+    np.testing.assert_array_equal(out_of_fold(model, X, changed), answers)
+    whole = LinearRegression().fit(X[KEPT], y[KEPT]).predict(X[90:])
+    np.testing.assert_allclose(answers[90:, 0], whole, atol=0.2)  # a mean of N_FOLDS models of nearly as many rows
+    assert N_FOLDS > 1
+
+
+@pytest.mark.parametrize("frame", [pandas.DataFrame, polars.DataFrame])
+def test_frames(frame):
+    X, y = table(2)
+    columns = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]}
+    model = LogisticRegression().fit(pandas.DataFrame(columns), y)
+    expected = out_of_fold(LogisticRegression().fit(X, y), X, y)
+    np.testing.assert_allclose(out_of_fold(model, frame(columns), y), expected, atol=1e-6)
+
+
+def test_a_class_that_a_fold_does_not_know():
+    X, y = table(3)
+    y[:] = np.where(np.arange(N) == 5, 2, y % 2)  # one row alone has class 2
+    assert out_of_fold(LogisticRegression().fit(X, y), X, y) is None
+
+
+def test_few_rows():
+    X, y = table(2)
+    model = LogisticRegression().fit(X, y)
+    labelled = as_teacher(model).label(X)
+    assert answers_out_of_fold(model, X, y, KEPT[:20], labelled, seed=1, progress=False) is None
+
+
+def test_copies_that_take_too_long():
+    X, y = table(2)
+    assert out_of_fold(LogisticRegression().fit(X, y), X, y, longest=0.0) is None
+
+
+class Stubborn(LogisticRegression):
+    """A classifier that is fitted once and never again."""
+
+    error = RuntimeError("the licence server is down")
+
+    def fit(self, X, y):
+        print("epoch 1")
+        print("epoch 1", file=sys.stderr)
+        warnings.warn("no convergence", UserWarning, stacklevel=1)
+        raise self.error
+
+
+def stubborn(X, y, error):
+    model = LogisticRegression().fit(X, y)
+    model.__class__ = type("Stubborn", (Stubborn,), {"error": error})
+    return model
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no licence"), KeyError("x"), MemoryError("16 GB"), TeacherError("no")])
+def test_whatever_a_copy_raises_is_logged_and_nothing_leaks(error, caplog, capfd):
+    X, y = table(2)
+    assert out_of_fold(stubborn(X, y, error), X, y) is None
+    assert [(record.levelname, record.name) for record in caplog.records] == [
+        ("WARNING", "repsketch.teacher.out_of_fold")
+    ]
+    message = caplog.messages[0]
+    assert message.startswith("out-of-fold answers of Stubborn: not used, because a copy cannot be trained")
+    assert f"{type(error).__name__}: {error}" in message
+    assert "\n" not in message
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_user_who_sees_progress_sees_it(capfd):
+    X, y = table(2)
+    model = stubborn(X, y, RuntimeError("no licence"))
+    assert answers_out_of_fold(model, X, y, KEPT, as_teacher(model).label(X), seed=1, progress=True) is None
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith("repsketch: out-of-fold answers of Stubborn: not used")
+    assert err.count("\n") == 1
+
+
+class _Slow(LogisticRegression):
+    """Takes a millisecond for every row, as a clock that the test turns says."""
+
+    sizes: ClassVar[list[int]] = []
+
+    def fit(self, X, y):
+        self.sizes.append(len(X))
+        folds.time.passed += 1e-3 * len(X)
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize(("longest", "n_copies"), [(5.0, 0), (100.0, N_FOLDS)])
+def test_a_copy_on_few_rows_tells_whether_there_is_time(longest, n_copies, monkeypatch):
+    clock = SimpleNamespace(passed=0.0)
+    clock.monotonic = lambda: clock.passed
+    monkeypatch.setattr(folds, "time", clock)
+    monkeypatch.setattr(folds, "LONGEST", 1_000.0)
+    X = np.random.default_rng(0).normal(size=(9_000, 2))
+    y = X[:, 0] > 0
+    model = _Slow().fit(X, y)
+    _Slow.sizes.clear()
+    answers = answers_out_of_fold(
+        model, X, y, np.arange(8_000), as_teacher(model).label(X), seed=0, longest=longest, progress=False
+    )
+    assert _Slow.sizes == [folds.N_PILOT] + [6_000] * n_copies
+    assert (answers is None) == (n_copies == 0)
+
+
+def test_an_interrupt_is_no_reason_to_go_on():
+    X, y = table(2)
+    with pytest.raises(KeyboardInterrupt):
+        out_of_fold(stubborn(X, y, KeyboardInterrupt()), X, y)
+
+
+@pytest.mark.parametrize(
+    ("reason", "options"),
+    [("only 20 rows", {"kept": KEPT[:20]}), ("0 seconds", {"longest": 0.0})],
+)
+def test_the_reason_is_logged(reason, options, caplog):
+    X, y = table(2)
+    model = LogisticRegression().fit(X, y)
+    given = {"kept": KEPT, **options}
+    with caplog.at_level("INFO", "repsketch"):
+        assert answers_out_of_fold(model, X, y, given.pop("kept"), as_teacher(model).label(X), seed=1, **given) is None
+    said = [record for record in caplog.records if record.name == "repsketch.teacher.out_of_fold"]
+    assert [record.levelname for record in said] == ["INFO"]
+    assert reason in said[0].getMessage()
+
+
+def test_constructors_that_copy_their_parameters():
+    """scikit-learn's ``clone`` refuses them."""
+
+    class Copying(LogisticRegression):
+        def __init__(self, C=1.0, names=None):
+            super().__init__(C=C)
+            self.names = list(names)
+
+    X, y = table(2)
+    np.testing.assert_array_equal(
+        out_of_fold(Copying(names=["a"]).fit(X, y), X, y), out_of_fold(LogisticRegression().fit(X, y), X, y)
+    )

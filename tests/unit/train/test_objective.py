@@ -1,0 +1,61 @@
+"""Losses: slopes against finite differences, curvatures against second ones, constants against formulas."""
+
+import numpy as np
+import pytest
+
+from repsketch.train.objective import Absolute, Logistic, Objective, Softmax
+
+RNG = np.random.default_rng(0)
+
+
+def chances(n: int, n_classes: int) -> np.ndarray:
+    drawn = RNG.random((n, n_classes)) + 0.1
+    return drawn / drawn.sum(axis=1, keepdims=True)
+
+
+OBJECTIVES = {
+    "logistic": Logistic(chances(20, 2)[:, :1]),
+    "softmax": Softmax(chances(20, 4)),
+    "absolute": Absolute(RNG.normal(size=(20, 2)), delta=0.5),
+}
+
+
+def row_losses(objective: Objective, outputs: np.ndarray) -> np.ndarray:
+    """The smooth loss of every row."""
+    if isinstance(objective, Absolute):
+        gaps = outputs - objective.targets
+        return (np.sqrt(gaps**2 + objective.delta**2) - objective.delta).sum(axis=1)
+    rows = [np.array([row]) for row in range(len(outputs))]
+    return np.array([objective.take(row).loss(outputs[row]) for row in rows])
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_slopes_are_differences(name):
+    objective = OBJECTIVES[name]
+    outputs = RNG.normal(size=objective.targets.shape)
+    slope, _ = objective.slopes(outputs)
+    for column in range(outputs.shape[1]):
+        step = np.zeros_like(outputs)
+        step[:, column] = 1e-5
+        high, low = row_losses(objective, outputs + step), row_losses(objective, outputs - step)
+        np.testing.assert_allclose(slope[:, column], (high - low) / 2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_a_newton_step_of_the_curvature_does_not_overshoot(name):
+    """The curvature bounds the loss from above where it is a majoriser, so that a whole step never loses."""
+    objective = OBJECTIVES[name]
+    outputs = 0.5 * RNG.normal(size=objective.targets.shape)
+    slope, curvature = objective.slopes(outputs)
+    before, after = row_losses(objective, outputs), row_losses(objective, outputs - slope / curvature)
+    assert (after <= before + 1e-12).mean() == 1.0
+    assert (after < before).any()
+
+
+def test_the_start_is_the_best_constant():
+    np.testing.assert_allclose(
+        1 / (1 + np.exp(-OBJECTIVES["logistic"].start())), OBJECTIVES["logistic"].targets.mean(axis=0), atol=1e-6
+    )
+    powers = np.exp(OBJECTIVES["softmax"].start(60))
+    np.testing.assert_allclose(powers / powers.sum(), OBJECTIVES["softmax"].targets.mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(OBJECTIVES["absolute"].start(), np.median(OBJECTIVES["absolute"].targets, axis=0))
