@@ -49,7 +49,7 @@ static rsk_status check_affine(const rsk_model *m, const uint8_t *totals) {
 rsk_status rsk_sums_check(const rsk_model *m) {
     const rsk_part *p = &m->parts[0];
     RSK_REFUSE_IF(m->n_parts != 1 || rsk_is_pool(p) || m->precision != RSK_FLOAT32, SUMS);
-    RSK_REFUSE_IF(p->counter_type != RSK_COUNTER_FLOAT32 || p->decode != RSK_NO_DECODE, SUMS);
+    RSK_REFUSE_IF(p->counter_type != RSK_COUNTER_FLOAT32 || p->decode != RSK_DECODE_NONE, SUMS);
     const uint64_t n = (uint64_t)p->n_rows * p->n_buckets * p->n_numbers, n_outputs = m->n_outputs;
     RSK_REFUSE_IF(m->sums_nbytes != 16 + 8 * n + 24 * n_outputs, SIZE_MISMATCH);
     const uint64_t step_bits = rsk_u64(m->sums), exponent = step_bits >> 52;
@@ -85,7 +85,7 @@ static rsk_status check_lines(const uint8_t *bytes, uint64_t n, uint32_t width, 
 }
 
 rsk_status rsk_intervals_check(const rsk_model *m) {
-    RSK_REFUSE_IF(m->task == 1, SECTION_UNEXPECTED);
+    RSK_REFUSE_IF(m->task == RSK_TASK_CLASSIFICATION, SECTION_UNEXPECTED);
     RSK_REFUSE_IF(m->intervals_nbytes < 8, SIZE_MISMATCH);
     const uint64_t n_rows = rsk_u32(m->intervals), n = m->n_outputs;
     const uint32_t n_levels = rsk_u16(m->intervals + 4), n_bins = rsk_u16(m->intervals + 6);

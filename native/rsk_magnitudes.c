@@ -39,7 +39,7 @@ static double largest_offset(const rsk_model *m) {
 static rsk_status find_accumulator(const rsk_model *m, const rsk_part *p, double *accumulator) {
     const uint64_t n_counters = (uint64_t)p->n_rows * p->n_buckets * p->n_numbers;
     const uint64_t n_decode = (uint64_t)(p->decode == RSK_DECODE_ROWS ? p->n_rows : p->n_numbers) * m->n_outputs;
-    const double decode = p->decode == RSK_NO_DECODE ? 1.0 : largest_float(p->decode_matrix, n_decode);
+    const double decode = p->decode == RSK_DECODE_NONE ? 1.0 : largest_float(p->decode_matrix, n_decode);
     double read = p->counter_type == RSK_COUNTER_FLOAT32 ? largest_float(p->counters, n_counters)
                                                          : largest_whole(p->counters, n_counters, rsk_counter_bits(p));
     if (rsk_has_flag(p, RSK_INTERPOLATED)) read = read * 3.0;
@@ -61,10 +61,10 @@ rsk_status rsk_magnitudes_check(const rsk_model *m, const rsk_sum_bounds *bounds
         if (m->precision == RSK_FLOAT32) RSK_TRY(find_accumulator(m, p, &accumulator));
         output = output + accumulator * largest_float(p->gain, p->n_gains);
     }
-    if (m->linear_type == RSK_LINEAR_FLOAT32) {
-        const double slope = largest_float(m->linear, (uint64_t)m->n_components * m->n_outputs);
+    if (m->linear == RSK_LINEAR_FLOAT32) {
+        const double slope = largest_float(m->linear_matrix, (uint64_t)m->n_components * m->n_outputs);
         output = output + (double)m->n_components * LARGEST_COORDINATE * slope;
-    } else if (m->linear_type != RSK_NO_LINEAR) {
+    } else if (m->linear != RSK_LINEAR_NONE) {
         output = output + (double)bounds->linear * largest_float(m->linear_gain, m->n_linear_gains);
     }
     RSK_REFUSE_IF(output > LARGEST_MAGNITUDE, MAGNITUDE);

@@ -7,6 +7,7 @@
 #define RSK_PLAN_H
 
 #include "rsk.h"
+#include "rsk_family.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,6 +49,8 @@ typedef struct rsk_plan_part {
     const rsk_part *part;
     uint32_t width_bits; /* of a level or bucket; 6 or 8 more for Gaussian directions and L1 */
     uint32_t n_used;     /* codes that rows name */
+    uint8_t code;        /* how codes are computed: RSK_CODE_SUM ... */
+    uint8_t is_pool, is_bit, has_terms; /* rows share codes; codes are bits; codes are lists of terms */
     uint8_t fits_int16;  /* sums behind codes and biases stay within 16 bits */
     uint8_t is_plain_float; /* the paper's, in float32: ternary directions, universal fold, one number a counter, one mean */
     uint8_t is_plain;    /* sum codes, whole numbers, one number a counter, no decode, one group: the fast kernel */
@@ -132,19 +135,9 @@ struct rsk_plan {
 /* Bytes that a plan which is not compact and the working memory of one thread take: what rsk_totals_find bounds. */
 uint64_t rsk_memory_count(const rsk_model *model);
 
-/* Positions of the non-zeros of a code with their signs as terms, in rising order; how many. terms[n_inputs]. */
-uint32_t rsk_terms_draw(const rsk_model *model, const rsk_part *part, uint32_t code, uint32_t *terms);
-/* Start of a level, or bias of a bit, of a code with these terms. */
-int32_t rsk_start_draw(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms, uint32_t n);
-float rsk_float_start_draw(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms,
-                           uint32_t n);
-/* Sums that are hashed count modulo 2^16. */
-static inline int rsk_wraps16(const rsk_part *part) {
-    return part->hash == RSK_L2 && part->fold == RSK_UNIVERSAL && part->directions == 0;
-}
 /* One number a bucket, all rows in one sum, nothing decoded or interpolated. */
 static inline int rsk_has_single_counters(const rsk_part *part) {
-    return part->n_numbers == 1 && part->decode == RSK_NO_DECODE && part->n_groups == 1 && !(part->flags & RSK_INTERPOLATED);
+    return part->n_numbers == 1 && part->decode == RSK_DECODE_NONE && part->n_groups == 1 && !(part->flags & RSK_INTERPOLATED);
 }
 /* Bytes of a block of rows as floats; 0 where it would be too large, or no blocks are used. */
 static inline size_t rsk_table_nbytes(const rsk_model *model) {
@@ -152,23 +145,7 @@ static inline size_t rsk_table_nbytes(const rsk_model *model) {
     if (model->n_features > most || model->n_values > most || model->n_components > most) return 0;
     return (size_t)model->n_features * RSK_LANES * sizeof(float);
 }
-/* The part hashes values, not coordinates behind a projection. */
-static inline int rsk_reads_values(const rsk_model *model, const rsk_part *part) {
-    return part->source == 0 || model->projection_kind == RSK_NO_PROJECTION;
-}
 static inline uint32_t rsk_top_bits(uint32_t word, uint32_t bits) { return bits == 0 ? 0 : word >> (32u - bits); }
-/* By how many bits a normalised pool moves a sum of n terms. */
-uint32_t rsk_term_shift(const rsk_part *part, uint32_t n);
-
-/* Entry j of a code with dense directions: a Gaussian number; or of L1 an inverse pitch, the multiplier of the cell
- * and the word of the offset. */
-typedef struct rsk_cell {
-    float weight;
-    uint32_t multiplier, offset_word;
-} rsk_cell;
-rsk_cell rsk_cell_draw(const rsk_part *part, uint32_t code, uint32_t j);
-int16_t rsk_cell_whole_weight(const rsk_part *part, float weight);
-
 /* Nearest whole number, halves to even, for sizes up to 2^22: adding 1.5 * 2^23 leaves no bits for a fraction. */
 static inline int32_t rsk_round(float x) {
     const float magic = 12582912.0f;

@@ -96,7 +96,7 @@ static void lay_out_float_columns(rsk_plan_part *p, rsk_arena *a) {
 /* What single rows need of rows of bits; only where no bit has more than three terms. */
 static void lay_out_row_bits(const rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     const rsk_part *part = p->part;
-    const int is_bits = part->hash >= RSK_POOL_SPARSE && !(part->flags & RSK_LEVELS) && rsk_has_single_counters(part) &&
+    const int is_bits = p->is_pool && p->is_bit && rsk_family_of(part)->most_nonzeros != 0 && rsk_has_single_counters(part) &&
                         part->counter_type != RSK_COUNTER_INT16 && part->n_concat <= 8;
     if (plan->model.precision != RSK_INT || !is_bits) return;
     const size_t n_named = (size_t)part->n_rows * part->n_concat;

@@ -7,11 +7,12 @@
 
 enum { RSK_COUNT_CAP = 65536, RSK_LARGEST_SHIFT = 31, RSK_LARGEST_WHOLE = 32767 }; /* the cap: of most sizes */
 
-/* Types of sections; those of part i lie 8 i above those of part 0. */
-enum { MODEL = 1, COLUMNS, KINDS, CENTERS, SCALES, PROJECTION, SHIFT, MULTIPLIERS, PROJECTION_SCALES };
-enum { LINEAR = 10, LINEAR_GAIN, OFFSET };
-enum { PART = 16, INDICES, CODE_COLUMNS, THRESHOLDS, COUNTERS, DECODE, GAIN, PART_STRIDE = 8 };
-enum { CLASSES = 64, NAMES, SUMS, METADATA, CATEGORIES, INTERVALS, FIRST_OPTIONAL = CLASSES };
+/* Types of sections; those of part i lie RSK_PART_STRIDE i above those of part 0. */
+enum {
+#define SECTION(name, type) name = type,
+    RSK_SECTIONS(SECTION)
+#undef SECTION
+};
 
 typedef struct {
     const uint8_t *file;

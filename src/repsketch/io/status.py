@@ -1,6 +1,6 @@
 """What may be wrong with a file: one status for each way, the same in every reader.
 
-This table is the source; ``tools/write_status.py`` writes ``native/rsk_status.def`` from it.
+This table is the source; ``tools/write_format.py`` writes ``native/rsk_status.def`` from it.
 """
 
 from enum import IntEnum
