@@ -1,5 +1,5 @@
-/* rsk_format.h: the numbers of the .rsk format: docs/spec/format.md, section 2. Written by tools/write_format.py from
- * src/repsketch/io/records.py, which is the one list of them.
+/* rsk_format.h: the numbers of the .rsk format, docs/spec/format.md, section 2. Written by
+ * tools/write_format.py from src/repsketch/io/records.py, which is the one list of them.
  */
 #ifndef RSK_FORMAT_H
 #define RSK_FORMAT_H

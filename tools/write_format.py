@@ -19,8 +19,8 @@ STATUS_HEAD = """/* rsk_status.def: every answer of the reader and of the runtim
  * src/repsketch/io/status.py, so that all readers give the same number and sentence.
  */
 """
-FORMAT_HEAD = """/* rsk_format.h: the numbers of the .rsk format: docs/spec/format.md, section 2. Written by tools/write_format.py from
- * src/repsketch/io/records.py, which is the one list of them.
+FORMAT_HEAD = """/* rsk_format.h: the numbers of the .rsk format, docs/spec/format.md, section 2. Written by
+ * tools/write_format.py from src/repsketch/io/records.py, which is the one list of them.
  */
 #ifndef RSK_FORMAT_H
 #define RSK_FORMAT_H
@@ -58,7 +58,8 @@ def statuses() -> str:
 def numbers() -> str:
     """What ``rsk_format.h`` should hold."""
     parts = [FORMAT_HEAD, _constants({"MAX_PARTS": records.MAX_PARTS, "PART_STRIDE": records.PART_STRIDE})]
-    parts += [_constants({"FIRST_OPTIONAL": records.FIRST_OPTIONAL, "FIRST_POOL": records.FIRST_POOL, "GENERATOR_VERSION": records.GENERATOR})]
+    limits = {"FIRST_OPTIONAL": records.FIRST_OPTIONAL, "FIRST_POOL": records.FIRST_POOL}
+    parts.append(_constants({**limits, "GENERATOR_VERSION": records.GENERATOR}))
     for numbered, prefix in PREFIXES.items():
         members: dict[str, int] = {prefix + member.name: member.value for member in numbered}
         name = _upper(numbered.__name__)
@@ -68,7 +69,9 @@ def numbers() -> str:
     parts.append("\n/* Types of sections, SECTION(name, type); those of part i lie RSK_PART_STRIDE i above. */\n")
     parts.append(_list("SECTIONS(SECTION)", (f"SECTION({s.name}, {s.value})" for s in records.Section)))
     for name, record in RECORDS.items():
-        parts.append(f"\n/* The record {name}, FIELD(name, type, offset); and its unused bytes, ZEROS(offset, nbytes). */\n")
+        parts.append(
+            f"\n/* The record {name}, FIELD(name, type, offset); and its unused bytes, ZEROS(offset, nbytes). */\n"
+        )
         parts.append(_constants({f"{name}_NBYTES": record.nbytes}))
         fields = list(record.fields())
         used = (f"FIELD({n}, {READERS[c]}, {at})" for n, c, at in fields if not n.startswith("unused"))

@@ -257,7 +257,7 @@ PRECISIONS, STORED_AS, SOURCES = _names(Precision), _names(StoredAs), _names(Sou
 TASKS, PROJECTIONS, LINEARS = _names_or_none(Task), _names_or_none(ProjectionKind), _names_or_none(LinearType)
 DIRECTIONS, FOLDS, COUNTER_TYPES = _names(DirectionKind), _names(Fold), _names(CounterType)
 AGGREGATES, DECODES = _names(Aggregate), _names_or_none(DecodeKind)
-FIRST_POOL = Hash.POOL_TERNARY
+FIRST_POOL = int(Hash.POOL_TERNARY)
 FAMILIES = tuple(member.name.lower() for member in Hash if member < FIRST_POOL)
 POOLS = {int(member): member.name.removeprefix("POOL_").lower() for member in Hash if member >= FIRST_POOL}
 DECODE_BITS = tuple(int(member.name.removeprefix("INT")) for member in DecodeBits)
