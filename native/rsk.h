@@ -86,22 +86,22 @@ typedef struct rsk_limits {
 rsk_status rsk_open(const void *file, size_t nbytes, const rsk_limits *limits, rsk_model *model);
 rsk_totals rsk_totals_find(const rsk_model *model);
 
-/* Instruction sets. Every one gives the same bits. */
-enum { RSK_SCALAR = 0, RSK_NEON, RSK_AVX2, RSK_AVX512, RSK_N_LEVELS };
+/* Instruction sets (isa). Every one gives the same bits. */
+enum { RSK_SCALAR = 0, RSK_NEON, RSK_AVX2, RSK_AVX512, RSK_N_ISAS };
 
 /* The best instruction set of this machine, among those compiled in. */
-int rsk_level_best(void);
+int rsk_isa_best(void);
 /* 1 if this machine and this build have it. */
-int rsk_level_exists(int level);
-const char *rsk_level_name(int level);
+int rsk_isa_exists(int isa);
+const char *rsk_isa_name(int isa);
 
 /* A model unpacked into memory that the caller owns. It points into the file too: keep both. */
 typedef struct rsk_plan rsk_plan;
 
 /* Bytes a plan needs; compact: directions are not unpacked but drawn from the seed, row by row, when needed. */
 size_t rsk_plan_nbytes(const rsk_model *model, int compact);
-/* memory: aligned to 64, rsk_plan_nbytes long. level: an instruction set, -1 for the best. */
-rsk_status rsk_plan_make(const rsk_model *model, int compact, int level, void *memory, size_t nbytes,
+/* memory: aligned to 64, rsk_plan_nbytes long. isa: an instruction set, -1 for the best. */
+rsk_status rsk_plan_make(const rsk_model *model, int compact, int isa, void *memory, size_t nbytes,
                          const rsk_plan **plan);
 
 /* Rows of inputs: dense in memory, or sparse (CSR). */

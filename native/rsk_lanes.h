@@ -8,6 +8,37 @@
 #include "rsk_hash.h"
 #include "rsk_plan.h"
 
+/* What rsk_<isa>.inc may define. Whatever it does not define runs as plain loops; all of it gives the same bits.
+ *
+ * ISA_INT16    vectors V of N16 int16 lanes, N_V = RSK_LANES / N16 of them a block: rsk_int16.inc, single rows
+ *     V_SET(x) V_LOAD(p) V_STORE(p, v)     all lanes x; aligned load; store
+ *     V_ADD V_SUB V_MIN V_MAX V_XOR V_OR   modulo 2^16; signed
+ *     V_MULTIPLY V_MULTIPLY_HIGH           low half of a product; high half of an unsigned one
+ *     V_COUNT, V_COUNT_OF(n)               a number of bits to shift by
+ *     V_SHIFT_BY(v, count) V_SHIFT(v, n)   right, with the sign          V_SHIFT_LEFT(v, n)
+ *     V_NOT_NEGATIVE(v)                    1 where v >= 0, else 0        V_IS_ZERO(v)   no lane differs from 0
+ *     V_ADD_IF_BELOW(v, a, b)              v + (a < b), unsigned
+ *     V_PICK(v, a, b, p)                   v, which is 0 there, and where a equals b the numbers at p
+ *     V_MULTIPLY_BYTES(a, b)               unsigned a times signed b, neighbouring products added (RSK_COLUMNS_PAIRS)
+ *     V_BYTE_TABLE, V_ADD_BYTES(table, n, bucket[N_V], sums[N_V])
+ *                                          adds bytes out of a table of n <= V_BYTE_TABLE by 16-bit indices
+ *     V_FLUSH(sums[N_V], accumulators)     adds to int32 and clears, at least every ROWS_BETWEEN_FLUSHES rows
+ *     W_SET W_LOAD W_STORE W_ADD, N32      the same vectors as N32 int32 lanes
+ *     W_MULTIPLY_PAIRS(a, b)               int16 products, neighbouring ones added to an int32
+ * ISA_COLUMNS  the layout of directions for single rows, RSK_COLUMNS_...; of RSK_COLUMNS_TRIPLES
+ *     V_LOOK_UP(table, bytes)              entries of a vector by N16 bytes
+ * ISA_BYTE_TABLES (with ISA_INT16)         rows of one code of 8 bits
+ *     V_ODD_BYTES() V_ADD_TABLE(table, odd, t[N_V], sums[N_V]) V_FLUSH_TABLE(sums, accumulators)
+ * ISA_BITS     bits_accumulate             rows of bits over columns of bytes
+ * ISA_ROWS     fast_read_rows, fast_project   reading rows and projecting them, in the int precision
+ * ISA_READS_BYTES 1                        fast_read_rows takes rows of uint8_t as they lie
+ * ISA_FLOAT    vectors F of NF floats and I of as many int32: rsk_float.inc
+ *     F_SET F_LOAD F_STORE F_ADD F_MULTIPLY F_DIVIDE F_MIN F_MAX
+ *     F_FLOOR(x) F_NOT_NEGATIVE(x)         as I           F_LOOK_UP(counters, n, bucket)   floats by index
+ *     F_TURN(from, stride, n_columns, to)  16 rows as columns, RSK_LANES apart
+ *     I_SET I_LOAD I_STORE I_ADD I_AND I_MULTIPLY I_HALF(x)   the upper 16 bits
+ */
+
 #if defined(__GNUC__)
 #define RSK_MAYBE_UNUSED __attribute__((unused)) /* some instruction sets have their own */
 #define RSK_NOINLINE __attribute__((noinline))   /* what is rare must not take registers from what is hot */

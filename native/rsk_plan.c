@@ -299,7 +299,7 @@ static void lay_out_part(rsk_plan *plan, uint32_t index, rsk_arena *a) {
     rsk_lay_out_rows(plan, p, a);
 }
 
-/* Bytes a block of `lanes` rows works in; rsk_block.inc takes them in the same order. */
+/* Bytes a block of `lanes` rows works in; rsk_predict_block.inc takes them in the same order. */
 static size_t scratch_nbytes(const rsk_plan *plan, size_t lanes) {
     const rsk_model *m = &plan->model;
     uint64_t size = ((uint64_t)m->n_values + m->n_components) * lanes * 4 + /* float, or int16 and its negative */ (uint64_t)m->n_features * 4;
@@ -327,10 +327,10 @@ static size_t scratch_nbytes(const rsk_plan *plan, size_t lanes) {
     return size > SIZE_MAX ? SIZE_MAX : (size_t)size;
 }
 
-static void lay_out(rsk_plan *plan, const rsk_model *model, int compact, int level, rsk_arena *a) {
+static void lay_out(rsk_plan *plan, const rsk_model *model, int compact, int isa, rsk_arena *a) {
     memset(plan, 0, sizeof *plan);
     plan->model = *model;
-    plan->level = (uint8_t)level;
+    plan->isa = rsk_isa_of(isa);
     plan->is_compact = (uint8_t)(compact != 0);
     plan->n_parts = model->n_parts;
     lay_out_columns(plan, a);
@@ -372,13 +372,13 @@ uint64_t rsk_memory_count(const rsk_model *model) {
     return nbytes + (plan.row_scratch > plan.block_scratch ? plan.row_scratch : plan.block_scratch);
 }
 
-rsk_status rsk_plan_make(const rsk_model *model, int compact, int level, void *memory, size_t nbytes,
+rsk_status rsk_plan_make(const rsk_model *model, int compact, int isa, void *memory, size_t nbytes,
                          const rsk_plan **made) {
-    if (level >= 0 && !rsk_level_exists(level)) return RSK_ARGUMENT;
+    if (isa >= 0 && !rsk_isa_exists(isa)) return RSK_ARGUMENT;
     if (memory == NULL || (uintptr_t)memory % 64u != 0 || nbytes < rsk_plan_nbytes(model, compact)) return RSK_MEMORY;
     rsk_plan *plan = memory;
     rsk_arena a = {(uint8_t *)memory + ((sizeof(rsk_plan) + 63u) & ~(size_t)63u), 0};
-    lay_out(plan, model, compact, level < 0 ? rsk_level_best() : level, &a);
+    lay_out(plan, model, compact, isa < 0 ? rsk_isa_best() : isa, &a);
     *made = plan;
     return RSK_OK;
 }

@@ -101,7 +101,7 @@ typedef struct rsk_plan_part {
 
 struct rsk_plan {
     rsk_model model;
-    uint8_t level;   /* instruction set, RSK_SCALAR ... */
+    const struct rsk_isa *isa; /* the instruction set's loops */
     uint8_t is_compact; /* directions are drawn from the seed when needed */
     uint8_t uses_bytes;     /* values fit bytes and no column is categorical: rows are read as bytes */
     uint8_t all_boolean;
@@ -158,16 +158,31 @@ typedef rsk_status rsk_block(const struct rsk_plan *plan, const rsk_rows *rows, 
                              void *scratch, const rsk_trace *trace, size_t *where);
 /* One row, for plans that have_fast_row. */
 typedef rsk_status rsk_row(const struct rsk_plan *plan, const float *row, float *outputs, void *scratch);
-rsk_block rsk_block_row, rsk_block_scalar;
-rsk_row rsk_row_scalar;
+rsk_block rsk_block_row;
+
+/* How single rows read the directions of 64 codes: a byte for each entry of a code; two neighbouring entries of a code
+ * in neighbouring bytes, with 1 added so that they are not negative; three in one byte, as the place of their sum among
+ * all 27 there are. */
+#define RSK_COLUMNS_SINGLES 0
+#define RSK_COLUMNS_PAIRS 1
+#define RSK_COLUMNS_TRIPLES 2
+
+/* What rsk_lanes.c, compiled for one instruction set, has to offer. */
+typedef struct rsk_isa {
+    rsk_block *block;
+    rsk_row *row;
+    uint8_t columns;     /* RSK_COLUMNS_SINGLES ... */
+    uint8_t reads_bytes; /* blocks read rows of uint8_t as they lie */
+} rsk_isa;
+extern const rsk_isa rsk_isa_scalar;
 #if defined(RSK_HAS_X86)
-rsk_block rsk_block_avx2, rsk_block_avx512;
-rsk_row rsk_row_avx2, rsk_row_avx512;
+extern const rsk_isa rsk_isa_avx2, rsk_isa_avx512;
 #endif
 #if defined(RSK_HAS_NEON)
-rsk_block rsk_block_neon;
-rsk_row rsk_row_neon;
+extern const rsk_isa rsk_isa_neon;
 #endif
+/* The record of an instruction set that exists. */
+const rsk_isa *rsk_isa_of(int isa);
 
 #ifdef __cplusplus
 }

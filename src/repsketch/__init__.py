@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from . import lsh, runtime, theory  # noqa: F401 - runtime: or the first prediction would pay for its import
 from .comparison import Comparison
 from .compress import compress
+from .core import get_include
 from .errors import InputError, MergeError, MissingExtraError, RepSketchError, TeacherError
 from .frames import Columns
 from .io import FormatError, Status, load
@@ -54,6 +55,7 @@ __all__ = [
     "build_sketch",
     "compress",
     "distill",
+    "get_include",
     "load",
     "lsh",
     "theory",

@@ -23,7 +23,7 @@ from repsketch.sketch.query import accumulators, buckets, query
 native = pytest.importorskip("repsketch._native", reason="the package was installed without its compiled part")
 
 N_FORMS = 13 * len(THEMES)
-LEVELS = native.levels()
+ISAS = native.isas()
 MOST_ROWS = 10_000
 FEW_ROWS = 200  # three blocks of 64 and a rest
 
@@ -55,9 +55,9 @@ class Truth:
         return Truth(self.buckets[:n], self.accumulators[:n], self.outputs[:n])
 
 
-def open_model(form: Form, level: int, compact: bool = False):
+def open_model(form: Form, isa: int, compact: bool = False):
     data = form_to_bytes(form)
-    return native.Model(data, len(data), compact, level)
+    return native.Model(data, len(data), compact, isa)
 
 
 def check_same(what: str, found: np.ndarray, wanted: np.ndarray) -> None:
@@ -90,8 +90,8 @@ def test_batches(seed):
     form = random_form(seed)
     X = random_inputs(form, n_rows_of(form), seed)
     truth = Truth.of(form, X)
-    for name, level in LEVELS.items():
-        model = open_model(form, level)
+    for name, isa in ISAS.items():
+        model = open_model(form, isa)
         check_trace(name, model, X, truth)
         check_predict(name, model, X, truth)
         check_single_rows(name, model, X[:2_000], truth.first(2_000))
@@ -107,8 +107,8 @@ def test_other_ways_in(seed):
     form = random_form(seed)
     X = random_inputs(form, FEW_ROWS, 1000 + seed)
     truth = Truth.of(form, X)
-    for name, level in LEVELS.items():
-        model = open_model(form, level)
+    for name, isa in ISAS.items():
+        model = open_model(form, isa)
         for n in (1, 63, 64, 65):
             check_predict(f"{name}, {n} rows", model, X[:n], truth.first(n))
         check_trace(f"{name}, one by one", model, X, truth, one_by_one=True)
@@ -117,7 +117,7 @@ def test_other_ways_in(seed):
             check_predict(f"{name}, {n_threads} threads", model, X, truth, n_threads)
         check_strides(name, model, X, truth)
         # A compact plan draws its hash functions again for every block: a block and a rest must do.
-        compact = open_model(form, level, compact=True)
+        compact = open_model(form, isa, compact=True)
         check_predict(f"{name}, compact", compact, X[:70], truth.first(70))
         check_trace(f"{name}, compact", compact, X[:70], truth.first(70))
         check_trace(f"{name}, compact, one by one", compact, X[:3], truth.first(3), one_by_one=True)
@@ -160,10 +160,10 @@ def test_sparse_rows(seed):
     table.data[rng.random(len(table.data)) < 0.1] = 0.0  # zeros may be stored, too
     truth = Truth.of(form, table.toarray())
     ends, columns = table.indptr.astype(np.int32), table.indices.astype(np.int32)
-    for name, level in LEVELS.items():
+    for name, isa in ISAS.items():
         for compact in (False, True):
             n = 70 if compact else FEW_ROWS
-            model = open_model(form, level, compact)
+            model = open_model(form, isa, compact)
             for n_threads in (1, 2, 3):
                 found = np.full((n, form.n_outputs), np.nan, np.float32)
                 model.predict_sparse(table.data, ends[: n + 1], columns, found, n_threads)
@@ -177,10 +177,10 @@ def test_rows_of_bytes(seed):
     X = np.random.default_rng(seed).integers(0, 256, (FEW_ROWS, form.n_features), np.uint8)
     X[::3] %= 4  # small ones: categories, zeros
     truth = Truth.of(form, X.astype(np.float32))
-    for name, level in LEVELS.items():
+    for name, isa in ISAS.items():
         for compact in (False, True):
             n = 70 if compact else FEW_ROWS
-            model, what = open_model(form, level, compact), f"{name}, uint8"
+            model, what = open_model(form, isa, compact), f"{name}, uint8"
             for n_threads in (1, 2, 3):
                 check_predict(what, model, X[:n], truth.first(n), n_threads)
             check_trace(what, model, X[:n], truth.first(n))
@@ -188,7 +188,7 @@ def test_rows_of_bytes(seed):
         check_predict(f"{name}, the same rows as floats", model, X[:70].astype(np.float32), truth.first(70))
         apart = np.full((FEW_ROWS, form.n_features + 3), 255, np.uint8)
         apart[:, 1:-2] = X
-        check_predict(f"{name}, uint8, rows apart", open_model(form, level), apart[:, 1:-2], truth, n_threads=2)
+        check_predict(f"{name}, uint8, rows apart", open_model(form, isa), apart[:, 1:-2], truth, n_threads=2)
 
 
 # -- every option occurs ------------------------------------------------------------------------
@@ -359,12 +359,12 @@ def test_largest_sizes(make, width_bits):
     if form.n_features == D:
         X[0, ::2], X[1, 5:], X[2, :-1] = 0.0, 0.0, 0.0  # many, few, and only the last column
     truth = Truth.of(form, X)
-    for name, level in LEVELS.items():
-        model = open_model(form, level)
+    for name, isa in ISAS.items():
+        model = open_model(form, isa)
         check_trace(name, model, X, truth)
         check_predict(name, model, X, truth)
         check_single_rows(name, model, X, truth)
-    compact = open_model(form, level, compact=True)
+    compact = open_model(form, isa, compact=True)
     check_predict(f"{name}, compact", compact, X[:1], truth.first(1))
     table = sp.csr_matrix(X)
     found = np.empty((3, form.n_outputs), np.float32)

@@ -19,10 +19,10 @@ _MOST_THREADS = 256  # RSK_MOST_THREADS in bindings/python/batch.h
 class NativeRuntime:
     """Evaluates a form in C. Safe to call from many threads at once."""
 
-    def __init__(self, form: Form, level: int = -1, compact: bool | None = None) -> None:
+    def __init__(self, form: Form, isa: int = -1, compact: bool | None = None) -> None:
         self.form = form
         data = form_to_bytes(form) if form.stored is None else form.stored
-        self.model = core.native.Model(data, len(data), -1 if compact is None else int(compact), level)
+        self.model = core.native.Model(data, len(data), -1 if compact is None else int(compact), isa)
         self._n_features, self._n_outputs = form.n_features, form.n_outputs
         self._predict, self._output_of = self.model.predict, self.model.output_of
 
