@@ -64,21 +64,22 @@ uint32_t rsk_term_shift(const rsk_part *part, uint32_t n) {
     return length >> 1;
 }
 
-rsk_cell rsk_cell_draw(const rsk_part *part, uint32_t code, uint32_t j) {
-    const rsk_family *family = rsk_family_of(part);
-    const uint32_t row = code / part->n_concat, k = code % part->n_concat, entry = family->draw_entry(part, row, k, j);
-    rsk_cell cell = {0.0f, 0, 0};
-    if (family->code == RSK_CODE_LEAST) cell.multiplier = entry;
-    else cell.weight = rsk_float_of(entry);
-    if (family->code != RSK_CODE_CELL) return cell;
-    cell.multiplier = rsk_word(part->seed, RSK_STREAM_CELL, row, k, j + 1);
-    cell.offset_word = rsk_word(part->seed, RSK_STREAM_OFFSET, row, k, j);
+static rsk_cell draw_gaussian_cell(const rsk_part *part, uint32_t row, uint32_t k, uint32_t j) {
+    const rsk_cell cell = {rsk_gaussian(rsk_word(part->seed, RSK_STREAM_GAUSSIAN, row, k, j)), 0, 0};
     return cell;
 }
 
-int16_t rsk_cell_int_weight(const rsk_part *part, float weight) {
-    const float scaled = weight * (float)(1u << rsk_family_of(part)->weight_bits);
-    return (int16_t)rsk_round(scaled < 32767.0f ? scaled : 32767.0f);
+static rsk_cell draw_word_cell(const rsk_part *part, uint32_t row, uint32_t k, uint32_t j) {
+    const rsk_cell cell = {0.0f, draw_word(part, row, k, j), 0};
+    return cell;
+}
+
+static rsk_cell draw_grid_cell(const rsk_part *part, uint32_t row, uint32_t k, uint32_t j) {
+    rsk_cell cell;
+    cell.weight = rsk_float_of(draw_inverse_pitch(part, row, k, j));
+    cell.multiplier = rsk_word(part->seed, RSK_STREAM_CELL, row, k, j + 1);
+    cell.offset_word = rsk_word(part->seed, RSK_STREAM_OFFSET, row, k, j);
+    return cell;
 }
 
 /* ---- starts and biases ---- */
@@ -191,17 +192,19 @@ static uint64_t sum_of_few(const rsk_part *p, uint64_t coordinate) {
 const rsk_family rsk_families[RSK_LAST_HASH + 1] = {
     [RSK_L2] = {.exists = true, .has_bandwidth = true, .has_directions = true, .has_order = true, .has_offset = true,
                 .wraps = true, .code = RSK_CODE_SUM, .weight_bits = 6, .entry_nbytes = 4,
-                .largest_sum = sum_of_directions, .draw_entry = draw_gaussian, .draw_terms = draw_own_terms,
+                .largest_sum = sum_of_directions, .draw_entry = draw_gaussian, .draw_cell = draw_gaussian_cell,
+                .draw_terms = draw_own_terms,
                 .draw_start = draw_offset, .draw_float_start = draw_float_offset, .digest = rsk_digest_own},
     [RSK_ANGULAR] = {.exists = true, .has_directions = true, .has_order = true, .has_signs = true,
                      .code = RSK_CODE_SUM, .weight_bits = 6, .entry_nbytes = 4,
-                     .largest_sum = sum_of_directions, .draw_entry = draw_gaussian, .draw_terms = draw_own_terms,
+                     .largest_sum = sum_of_directions, .draw_entry = draw_gaussian, .draw_cell = draw_gaussian_cell,
+                     .draw_terms = draw_own_terms,
                      .draw_start = draw_no_start, .draw_float_start = draw_no_float_start, .digest = rsk_digest_own},
     [RSK_MINHASH] = {.exists = true, .code = RSK_CODE_LEAST, .entry_nbytes = 4,
-                     .largest_sum = no_sum, .draw_entry = draw_word,
+                     .largest_sum = no_sum, .draw_entry = draw_word, .draw_cell = draw_word_cell,
                      .draw_start = draw_no_start, .draw_float_start = draw_no_float_start, .digest = rsk_digest_own},
     [RSK_L1] = {.exists = true, .has_bandwidth = true, .code = RSK_CODE_CELL, .weight_bits = 8, .entry_nbytes = 12,
-                .largest_sum = sum_of_cell, .draw_entry = draw_inverse_pitch,
+                .largest_sum = sum_of_cell, .draw_entry = draw_inverse_pitch, .draw_cell = draw_grid_cell,
                 .draw_start = draw_no_start, .draw_float_start = draw_no_float_start, .digest = rsk_digest_own},
     [RSK_POOL_TERNARY] = {.exists = true, .has_order = true, .code = RSK_CODE_SUM,
                           .largest_sum = sum_of_all, .draw_terms = draw_pool_ternary,
@@ -218,4 +221,26 @@ const rsk_family rsk_families[RSK_LAST_HASH + 1] = {
 
 const rsk_family *rsk_family_find(uint32_t hash) {
     return hash <= RSK_LAST_HASH && rsk_families[hash].exists ? rsk_families + hash : NULL;
+}
+
+uint32_t rsk_terms_draw(const rsk_part *part, uint32_t code, uint32_t *terms) {
+    return rsk_family_of(part)->draw_terms(part, code, terms);
+}
+
+int32_t rsk_start_draw(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms, uint32_t n) {
+    return rsk_family_of(part)->draw_start(model, part, code, terms, n);
+}
+
+float rsk_float_start_draw(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms,
+                           uint32_t n) {
+    return rsk_family_of(part)->draw_float_start(model, part, code, terms, n);
+}
+
+rsk_cell rsk_cell_draw(const rsk_part *part, uint32_t code, uint32_t j) {
+    return rsk_family_of(part)->draw_cell(part, code / part->n_concat, code % part->n_concat, j);
+}
+
+int16_t rsk_int_weight(const rsk_part *part, float weight) {
+    const float scaled = weight * (float)(1u << rsk_family_of(part)->weight_bits);
+    return (int16_t)rsk_round(scaled < 32767.0f ? scaled : 32767.0f);
 }

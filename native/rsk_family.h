@@ -14,6 +14,13 @@
 /* How a code is computed: a sum of coordinates, the smallest word among those that are not 0, the cell of a grid. */
 enum { RSK_CODE_SUM = 0, RSK_CODE_LEAST, RSK_CODE_CELL };
 
+/* Coordinate j of a code whose entries are no terms: its weight and, for the cell of a grid, multiplier and offset; of
+ * RSK_CODE_LEAST the word is the multiplier. */
+typedef struct rsk_cell {
+    float weight;
+    uint32_t multiplier, offset_word;
+} rsk_cell;
+
 typedef struct rsk_family {
     /* What a file may say. */
     bool exists;
@@ -30,8 +37,10 @@ typedef struct rsk_family {
     uint8_t entry_nbytes;  /* a coordinate of a code in an unpacked plan, where codes are not lists of terms */
     /* Bound of the integer sum behind a code, for coordinates of at most this size. */
     uint64_t (*largest_sum)(const rsk_part *part, uint64_t coordinate);
-    /* Entry j of code k of a row as 32 bits, a word or a float32; NULL for pools. Ternary directions have terms. */
+    /* Entry j of code k of a row as 32 bits, a word or a float32; and all that is drawn for that coordinate. NULL for
+     * pools; ternary directions have terms instead. */
     uint32_t (*draw_entry)(const rsk_part *part, uint32_t row, uint32_t k, uint32_t j);
+    rsk_cell (*draw_cell)(const rsk_part *part, uint32_t row, uint32_t k, uint32_t j);
     /* Non-zeros of a ternary code, in rising order, as coordinate * 2 + (1 if subtracted); returns how many. */
     uint32_t (*draw_terms)(const rsk_part *part, uint32_t code, uint32_t *terms);
     /* Start of a level, or bias of a bit, of a code with these terms. */
@@ -78,14 +87,13 @@ static inline bool rsk_reads_values(const rsk_model *model, const rsk_part *part
 /* By how many bits a sum of n terms is moved down in a normalised pool: half the bit length of n. */
 uint32_t rsk_term_shift(const rsk_part *part, uint32_t n);
 
-/* Coordinate j of a code whose entries are no terms: its weight and, for cells of a grid, multiplier and offset; of
- * RSK_CODE_LEAST the word is the multiplier. */
-typedef struct rsk_cell {
-    float weight;
-    uint32_t multiplier, offset_word;
-} rsk_cell;
+/* What compact plans draw for every row, one code or coordinate at a time. */
+uint32_t rsk_terms_draw(const rsk_part *part, uint32_t code, uint32_t *terms);
+int32_t rsk_start_draw(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms, uint32_t n);
+float rsk_float_start_draw(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms,
+                           uint32_t n);
 rsk_cell rsk_cell_draw(const rsk_part *part, uint32_t code, uint32_t j);
-/* The weight as an integer, with weight_bits behind the point. */
-int16_t rsk_cell_int_weight(const rsk_part *part, float weight);
+/* A weight as an integer, with the family's weight_bits behind the point. */
+int16_t rsk_int_weight(const rsk_part *part, float weight);
 
 #endif

@@ -234,8 +234,8 @@ static void lay_out_dense(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     if (!a->memory) return;
     for (uint64_t i = 0; i < n; i++) {
         const uint32_t code = (uint32_t)(i / part->n_inputs), j = (uint32_t)(i % part->n_inputs);
-        const rsk_cell cell = rsk_cell_draw(part, code, j);
-        if (is_whole) whole[i] = rsk_cell_int_weight(part, cell.weight);
+        const rsk_cell cell = family->draw_cell(part, code / part->n_concat, code % part->n_concat, j);
+        if (is_whole) whole[i] = rsk_int_weight(part, cell.weight);
         else weights[i] = cell.weight;
         if (words) words[i] = cell.multiplier;
         if (whole_offsets) whole_offsets[i] = (int32_t)rsk_top_bits(cell.offset_word, p->width_bits);
@@ -274,6 +274,8 @@ static void lay_out_part(rsk_plan *plan, uint32_t index, rsk_arena *a) {
     p->is_pool = rsk_is_pool(part);
     p->is_bit = rsk_has_bits(part);
     p->has_terms = rsk_has_terms(part);
+    p->is_centred = rsk_has_centred_levels(part);
+    p->wraps16 = rsk_wraps16(part);
     p->width_bits = part->width_bits + (p->has_terms ? 0u : rsk_family_of(part)->weight_bits);
     p->n_used = lay_out_used(p, a);
     if (part->counter_type == RSK_COUNTER_FLOAT32) p->counters = take_floats(a, part->counters, n);

@@ -51,6 +51,7 @@ typedef struct rsk_plan_part {
     uint32_t n_used;     /* codes that rows name */
     uint8_t code;        /* how codes are computed: RSK_CODE_SUM ... */
     uint8_t is_pool, is_bit, has_terms; /* rows share codes; codes are bits; codes are lists of terms */
+    uint8_t is_centred, wraps16;        /* rsk_has_centred_levels, rsk_wraps16 */
     uint8_t fits_int16;  /* sums behind codes and biases stay within 16 bits */
     uint8_t is_plain_float; /* the paper's, in float32: ternary directions, universal fold, one number a counter, one mean */
     uint8_t is_plain;    /* sum codes, whole numbers, one number a counter, no decode, one group: the fast kernel */
