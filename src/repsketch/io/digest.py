@@ -41,7 +41,7 @@ def digest_of_rows(hashes: RowHashes) -> int:
     return crc
 
 
-def _words(seed: int, requests: list[tuple[Stream, int, int, int]]) -> list[np.ndarray]:
+def _words(seed: int, requests: list[tuple[int, int, int, int]]) -> list[np.ndarray]:
     """The first words of some codes, for requests (stream, row, code, number of words), in one call of the generator.
 
     Never all codes of a row: a small file may say that it has thousands.

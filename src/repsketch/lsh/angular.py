@@ -19,7 +19,6 @@ from .directions import (
     whole_directions,
 )
 from .family import Family, HashFunctions, sum_along_direction, whole_sums
-from .generator import Stream
 
 _ENUMERATED = 8  # coordinates whose signs are enumerated
 
@@ -68,7 +67,7 @@ class Angular(Family):
         """Of the directions that were drawn; of Gaussian ones what they could be."""
         return most_direction_terms(functions.parameters["directions"])
 
-    def entry_words(self, n: int) -> tuple[Stream, int]:
+    def entry_words(self, n: int) -> tuple[int, int]:
         """Words of the direction."""
         return entry_words(self.directions, n)
 

@@ -31,7 +31,7 @@ def draw_directions(kind: str, seed: int, n_rows: int, n_concat: int, n_features
     return to_gaussian(words(seed, Stream.GAUSSIAN, n_rows, n_concat, n_features))
 
 
-def entry_words(kind: str, n: int) -> tuple[Stream, int]:
+def entry_words(kind: str, n: int) -> tuple[int, int]:
     """Stream and number of the words that the first n coordinates of a direction are drawn from."""
     return (Stream.TERNARY, -(-n // 8)) if kind == "ternary" else (Stream.GAUSSIAN, n)
 

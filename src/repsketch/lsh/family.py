@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import as_table, check_finite, check_width, take_rows
 from ..errors import InputError
 from ..settings import check_count, check_number
-from .generator import MAX_CONCAT, MAX_FEATURES, MAX_ROWS, Stream, resolve_seed
+from .generator import MAX_CONCAT, MAX_FEATURES, MAX_ROWS, resolve_seed
 
 CODE_MIN, CODE_MAX = -32_768, 32_767
 #: Coordinates saturate here, so that no sum of them can overflow float32 and turn into NaN.
@@ -199,7 +199,7 @@ class Family(ABC):
         """Largest sum of sizes of the entries of a code, as integers; at least 1."""
 
     @abstractmethod
-    def entry_words(self, n: int) -> tuple[Stream, int]:
+    def entry_words(self, n: int) -> tuple[int, int]:
         """Stream and number of the words that the first n entries of a code are drawn from."""
 
     @abstractmethod

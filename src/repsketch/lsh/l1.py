@@ -90,7 +90,7 @@ class L1(Family):
         """The largest step: axes are not added up."""
         return _MOST_STEP
 
-    def entry_words(self, n: int) -> tuple[Stream, int]:
+    def entry_words(self, n: int) -> tuple[int, int]:
         """Two words a pitch."""
         return Stream.PITCH, 2 * n
 

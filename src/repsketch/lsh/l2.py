@@ -96,7 +96,7 @@ class L2(Family):
         """Of the directions that were drawn; of Gaussian ones what they could be."""
         return most_direction_terms(functions.parameters["directions"])
 
-    def entry_words(self, n: int) -> tuple[Stream, int]:
+    def entry_words(self, n: int) -> tuple[int, int]:
         """Words of the direction."""
         return entry_words(self.directions, n)
 

@@ -58,7 +58,7 @@ class MinHash(Family):
         """A coordinate is a member or not."""
         return 1
 
-    def entry_words(self, n: int) -> tuple[Stream, int]:
+    def entry_words(self, n: int) -> tuple[int, int]:
         """A word a coordinate."""
         return Stream.MINHASH, n
 
