@@ -2,24 +2,24 @@
 #include "rsk_lanes.h"
 
 #define LANES 1
-#define WHOLE 0
+#define IS_INT 0
 #define NAME(x) float_##x
 #define READ_ROWS float_read_rows
 #define PROJECT float_project
 #define ACCUMULATE float_accumulate
 #include "rsk_predict_block.inc"
-#undef WHOLE
+#undef IS_INT
 #undef NAME
-#define WHOLE 1
-#define NAME(x) whole_##x
-#define READ_ROWS whole_read_rows
-#define PROJECT whole_project
-#define ACCUMULATE whole_accumulate
+#define IS_INT 1
+#define NAME(x) int_##x
+#define READ_ROWS int_read_rows
+#define PROJECT int_project
+#define ACCUMULATE int_accumulate
 #include "rsk_predict_block.inc"
 
 rsk_status rsk_block_row(const rsk_plan *plan, const rsk_rows *rows, size_t first, uint32_t n, float *outputs,
                          void *memory, const rsk_trace *trace, size_t *where) {
-    if (plan->model.precision == RSK_INT) return whole_block(plan, rows, first, n, outputs, memory, trace, where);
+    if (plan->model.precision == RSK_INT) return int_block(plan, rows, first, n, outputs, memory, trace, where);
     return float_block(plan, rows, first, n, outputs, memory, trace, where);
 }
 

@@ -32,13 +32,14 @@ typedef enum rsk_status {
 const char *rsk_status_text(rsk_status status);
 
 /* Fields as in docs/spec/format.md, section 2; pointers are to the sections' bytes, NULL where there is none. */
+/* A group of rows of counters: a PART of the file. */
 typedef struct rsk_part {
     uint8_t source, hash, directions, fold, counter_type, aggregate, decode, decode_shift;
     uint8_t width_bits, flags, n_nonzeros, n_parameters, threshold_nbytes, decode_stored_as;
     double width; /* the family's bandwidth */
     uint32_t seed, n_rows, n_concat, n_buckets, n_levels, n_codes, n_axes, n_numbers, n_groups, n_gains, digest;
-    uint32_t n_inputs;      /* coordinates this part reads: the model's n_components or n_values */
-    uint32_t spread;        /* the field's 32 bits: a float32 or, in the int precision, a whole number */
+    uint32_t n_inputs;      /* coordinates this group of rows reads: the model's n_components or n_values */
+    uint32_t spread;        /* the field's 32 bits: a float32 or, in the int precision, an integer */
     const uint8_t *indices; /* (n_rows, n_concat) packed */
     const uint8_t *code_columns; /* (n_codes) packed */
     const uint8_t *thresholds;   /* (n_codes) */
@@ -64,7 +65,7 @@ typedef struct rsk_model {
     const uint8_t *linear_matrix;     /* (n_components, n_outputs) */
     const uint8_t *linear_gain;       /* (n_linear_gains) float32 */
     const uint8_t *offset;            /* (n_outputs) float32 or bfloat16 */
-    const uint8_t *classes, *names, *sums, *metadata, *categories, *intervals; /* whole sections, NULL: none */
+    const uint8_t *classes, *names, *sums, *metadata, *categories, *intervals; /* all of a section, NULL: none */
     uint32_t classes_nbytes, names_nbytes, sums_nbytes, metadata_nbytes, categories_nbytes, intervals_nbytes;
     rsk_part parts[RSK_MAX_PARTS];
 } rsk_model;
@@ -115,7 +116,7 @@ typedef struct rsk_rows {
 
 /* What a prediction passed through, for tests: NULL where it is not wanted. */
 typedef struct rsk_trace {
-    int32_t *buckets;   /* (n_rows, rows of all parts) */
+    int32_t *buckets;   /* (n_rows, rows of all groups) */
     void *accumulators; /* (n_rows, n_parts, n_outputs) float, or int32_t in the int precision */
 } rsk_trace;
 

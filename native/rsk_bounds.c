@@ -1,4 +1,4 @@
-/* rsk_bounds.c: the part of the reader that refuses a sketch whose whole-number sums could leave 32 bits.
+/* rsk_bounds.c: the reader refuses a sketch whose integer sums could leave 32 bits.
  *
  * docs/spec/inference.md, *Bounds of the int precision*. Nothing here can wrap in 64 bits: values and coordinates are
  * at most 2^15, entries of projections and decode matrices below 2^7, of linear terms and counters below 2^15; there

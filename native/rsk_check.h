@@ -32,8 +32,8 @@ static inline uint32_t rsk_linear_bits(const rsk_model *m) { return m->linear ==
 static inline uint32_t rsk_counter_bits(const rsk_part *p) { return 32u >> p->counter_type; }
 static inline uint32_t rsk_decode_bits(const rsk_part *p) { return p->decode_stored_as == RSK_DECODE_BITS_INT4 ? 4 : 8; } /* in int */
 
-/* rsk_digest.c: zlib's CRC-32 of what `crc` stands for (0: nothing) followed by n bytes; the digest of a part, of a
- * family or of a pool. */
+/* rsk_digest.c: zlib's CRC-32 of what `crc` stands for (0: nothing) followed by n bytes; the digest of a
+ * group of rows, of a family or of a pool. */
 void rsk_crc_prepare(uint32_t table[256]);
 uint32_t rsk_crc_add(const uint32_t table[256], uint32_t crc, const uint8_t *bytes, uint64_t n);
 uint32_t rsk_digest_own(const rsk_model *model, const rsk_part *part, const uint32_t crc_table[256]);
@@ -45,7 +45,7 @@ uint32_t rsk_digest_find(const rsk_model *model, const rsk_part *part, const uin
 rsk_status rsk_bounds_check_model(const rsk_model *model, bool has_numeric, uint32_t *largest);
 rsk_status rsk_bounds_check_part(const rsk_model *model, const rsk_part *part, bool has_numeric, uint32_t *largest);
 
-/* rsk_totals.c: memory and work within what the caller accepts. All parts must have been checked before. */
+/* rsk_totals.c: memory and work within what the caller accepts. All groups of rows must have been checked before. */
 rsk_status rsk_totals_check(const rsk_model *model, const rsk_limits *limits);
 
 /* rsk_magnitudes.c: outputs are finite for every finite input. All arrays must have been checked before. */

@@ -1,4 +1,4 @@
-/* rsk_digest.c: the part of the reader that computes checksums: of bytes, and of regenerated hash functions.
+/* rsk_digest.c: checksums that the reader computes: of bytes, and of regenerated hash functions.
  *
  * docs/spec/format.md, sections 1 and 2; src/repsketch/io/digest.py is the same in Python.
  */
@@ -66,7 +66,7 @@ static uint32_t draw_bias_bits(const rsk_model *m, const rsk_part *p, uint32_t c
     rsk_bias_start(&bias, p->seed, code, m->precision == RSK_INT, p->spread);
     for (uint32_t i = 0; i < n; i++)
         rsk_bias_add(&bias, signs[i], rsk_reads_values(m, p) && rsk_value_is_boolean(m, &walk, positions[i]));
-    return m->precision == RSK_INT ? (uint32_t)rsk_bias_whole(&bias) : rsk_bits_of(rsk_bias_float(&bias));
+    return m->precision == RSK_INT ? (uint32_t)rsk_bias_int(&bias) : rsk_bits_of(rsk_bias_float(&bias));
 }
 
 static uint32_t digest_pool_code(const uint32_t table[256], const rsk_model *m, const rsk_part *p, uint32_t code,

@@ -1,4 +1,4 @@
-/* rsk_extras.c: the part of the reader that checks exact sums and tables of intervals.
+/* rsk_extras.c: the reader's checks of exact sums and of tables of intervals.
  *
  * docs/spec/format.md, the end of section 3; src/repsketch/io/extras.py is the same in Python.
  */

@@ -132,7 +132,7 @@ static int32_t draw_pool_start(const rsk_model *m, const rsk_part *p, uint32_t c
     if (rsk_has_bits(p)) {
         if (!rsk_has_flag(p, RSK_SEEDED)) return 0;
         const rsk_bias bias = draw_bias(m, p, code, terms, n);
-        return rsk_bias_whole(&bias);
+        return rsk_bias_int(&bias);
     }
     if (rsk_has_flag(p, RSK_SEEDED))
         return (int32_t)((p->n_levels / 2u) << w) + (int32_t)rsk_top_bits(pool_offset(p, code), w);

@@ -53,7 +53,7 @@ typedef struct rsk_family {
 
 /* The record of a number, or NULL. */
 const rsk_family *rsk_family_find(uint32_t hash);
-/* The record of a part that has been checked. */
+/* The record of a group of rows that has been checked. */
 extern const rsk_family rsk_families[RSK_LAST_HASH + 1];
 static inline const rsk_family *rsk_family_of(const rsk_part *part) { return rsk_families + part->hash; }
 
@@ -79,7 +79,7 @@ static inline bool rsk_wraps16(const rsk_part *part) {
 static inline bool rsk_has_centred_levels(const rsk_part *part) {
     return part->fold == RSK_DIRECT && !rsk_is_pool(part) && !rsk_family_of(part)->has_signs;
 }
-/* The part hashes values, not coordinates behind a projection. */
+/* The group hashes values, not coordinates behind a projection. */
 static inline bool rsk_reads_values(const rsk_model *model, const rsk_part *part) {
     return part->source == RSK_SOURCE_VALUES || model->projection == RSK_PROJECTION_NONE;
 }

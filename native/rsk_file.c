@@ -47,9 +47,9 @@ static rsk_status check_precision(const rsk_model *m) {
     }
     RSK_REFUSE_IF(m->projection == RSK_PROJECTION_SHIFT || m->projection == RSK_PROJECTION_FLOAT32, FIELD);
     RSK_REFUSE_IF(m->linear == RSK_LINEAR_FLOAT32, FIELD);
-    RSK_REFUSE_IF(m->low >= m->high || m->low < -RSK_LARGEST_WHOLE, FIELD);
+    RSK_REFUSE_IF(m->low >= m->high || m->low < -RSK_LARGEST_INT16, FIELD);
     if (rsk_has_matrix(m)) {
-        RSK_REFUSE_IF(m->limit == 0 || m->limit > RSK_LARGEST_WHOLE, SHIFT);
+        RSK_REFUSE_IF(m->limit == 0 || m->limit > RSK_LARGEST_INT16, SHIFT);
     } else {
         RSK_REFUSE_IF(m->limit != 0 || m->right_shift != 0 || has_multipliers, FIELD);
     }
@@ -144,11 +144,11 @@ static rsk_status check_columns(rsk_reader *r, rsk_model *m) {
 
 static rsk_status check_projection(rsk_reader *r, rsk_model *m) {
     const uint64_t n = (uint64_t)m->n_values * m->n_components, p = m->n_components;
-    const bool is_whole_matrix = m->projection >= RSK_PROJECTION_INT8;
+    const bool is_int_matrix = m->projection >= RSK_PROJECTION_INT8;
     if (m->projection == RSK_PROJECTION_FLOAT32)
         RSK_TRY(rsk_floats_take(r, PROJECTION, n, TWO_TO_40, RSK_NOT_FINITE, &m->projection_matrix));
-    else if (is_whole_matrix)
-        RSK_TRY(rsk_whole_take(r, PROJECTION, n, m->projection == RSK_PROJECTION_INT8 ? 8 : 2, &m->projection_matrix));
+    else if (is_int_matrix)
+        RSK_TRY(rsk_ints_take(r, PROJECTION, n, m->projection == RSK_PROJECTION_INT8 ? 8 : 2, &m->projection_matrix));
     if ((m->flags & RSK_HAS_SHIFT) && m->precision == RSK_FLOAT32)
         RSK_TRY(rsk_floats_take(r, SHIFT, p, TWO_TO_40, RSK_NOT_FINITE, &m->shift));
     else if (m->flags & RSK_HAS_SHIFT)
@@ -157,7 +157,7 @@ static rsk_status check_projection(rsk_reader *r, rsk_model *m) {
         RSK_TRY(rsk_section_take(r, MULTIPLIERS, 2 * p, &m->multipliers));
         for (uint64_t j = 0; j < p; j++) RSK_REFUSE_IF(rsk_i16(m->multipliers + 2 * j) <= 0, SCALE);
     }
-    if (is_whole_matrix && m->precision == RSK_FLOAT32) {
+    if (is_int_matrix && m->precision == RSK_FLOAT32) {
         RSK_TRY(rsk_floats_take(r, PROJECTION_SCALES, p, TWO_TO_40, RSK_SCALE, &m->projection_scales));
         RSK_TRY(rsk_not_zero_check(m->projection_scales, p));
     }
@@ -179,7 +179,7 @@ static rsk_status check_outputs(rsk_reader *r, rsk_model *m) {
     if (m->linear == RSK_LINEAR_FLOAT32)
         RSK_TRY(rsk_floats_take(r, LINEAR, n, TWO_TO_40, RSK_NOT_FINITE, &m->linear_matrix));
     else if (m->linear != RSK_LINEAR_NONE)
-        RSK_TRY(rsk_whole_take(r, LINEAR, n, rsk_linear_bits(m), &m->linear_matrix));
+        RSK_TRY(rsk_ints_take(r, LINEAR, n, rsk_linear_bits(m), &m->linear_matrix));
     RSK_TRY(rsk_floats_take(r, LINEAR_GAIN, m->n_linear_gains, RSK_LARGEST_FINITE, RSK_SCALE, &m->linear_gain));
     RSK_TRY(rsk_not_zero_check(m->linear_gain, m->n_linear_gains));
     return check_offset(r, m);

@@ -1,5 +1,5 @@
 /* rsk_format.h: the numbers of the .rsk format, docs/spec/format.md, section 2. Written by
- * tools/write_format.py from src/repsketch/io/records.py, which is the one list of them.
+ * tools/write_format.py from src/repsketch/io/records.py, which is the one list of them (streams: lsh/generator.py).
  */
 #ifndef RSK_FORMAT_H
 #define RSK_FORMAT_H
@@ -27,7 +27,7 @@ enum { RSK_STORED_FLOAT32 = 0, RSK_STORED_BFLOAT16 = 1, RSK_STORED_FLOAT8 = 2, R
 /* Kinds of the columns: all alike, or section KINDS. */
 enum { RSK_KINDS_NUMERIC = 0, RSK_KINDS_BOOLEAN = 1, RSK_KINDS_MIXED = 2, RSK_LAST_KINDS = 2 };
 
-/* What a part hashes. */
+/* What a group of rows hashes. */
 enum { RSK_SOURCE_VALUES = 0, RSK_SOURCE_PROJECTED = 1, RSK_LAST_SOURCE = 1 };
 
 /* LSH families, whose rows have their own codes, and from POOL_TERNARY on pools of codes that rows share. */
@@ -61,7 +61,12 @@ enum { RSK_HAS_COLUMNS = 1, RSK_ACCEPTS_MISSING = 2, RSK_HAS_SHIFT = 4, RSK_HAS_
 enum { RSK_HAS_INDICES = 1, RSK_SEEDED = 2, RSK_NORMALISED = 4, RSK_INTERPOLATED = 8, RSK_LEVELS = 16,
        RSK_ALL_PART_FLAGS = 31 };
 
-/* Types of sections, SECTION(name, type); those of part i lie RSK_PART_STRIDE i above. */
+/* What a word is used for; words of different streams are independent. */
+enum { RSK_STREAM_TERNARY = 1, RSK_STREAM_GAUSSIAN = 2, RSK_STREAM_OFFSET = 3, RSK_STREAM_FOLD = 4,
+       RSK_STREAM_PITCH = 5, RSK_STREAM_CELL = 6, RSK_STREAM_MINHASH = 7, RSK_STREAM_SPARSE = 8, RSK_STREAM_BIAS = 9,
+       RSK_LAST_STREAM = 9 };
+
+/* Types of sections, SECTION(name, type); group of rows i has RSK_PART_STRIDE i more. */
 #define RSK_SECTIONS(SECTION) \
     SECTION(MODEL, 1) \
     SECTION(COLUMNS, 2) \

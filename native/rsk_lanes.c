@@ -28,7 +28,7 @@
 /* ---- blocks in float32 ---- */
 
 #define LANES RSK_LANES
-#define WHOLE 0
+#define IS_INT 0
 #define NAME(x) RSK_JOIN(float, x)
 #ifdef ISA_FLOAT
 #define READ_ROWS fast_float_read
@@ -40,15 +40,15 @@
 #define ACCUMULATE float_accumulate
 #endif
 #include "rsk_predict_block.inc"
-#undef WHOLE
+#undef IS_INT
 #undef NAME
 
 /* ---- blocks of integers ---- */
 
-static void whole_accumulate(const rsk_plan *plan, const rsk_plan_part *p, int16_t *z, scratch *work,
+static void int_accumulate(const rsk_plan *plan, const rsk_plan_part *p, int16_t *z, scratch *work,
                              int32_t *buckets, size_t bucket_stride, uint32_t n, int32_t *accumulators);
 
-/* The one place that chooses among the loops for a part. */
+/* The one place that chooses among the loops for a group of rows. */
 static void fast_accumulate(const rsk_plan *plan, const rsk_plan_part *p, int16_t *z, scratch *work,
                             int32_t *buckets, size_t bucket_stride, uint32_t n, int32_t *accumulators) {
 #ifdef ISA_BITS
@@ -69,17 +69,17 @@ static void fast_accumulate(const rsk_plan *plan, const rsk_plan_part *p, int16_
         return;
     }
 #endif
-    whole_accumulate(plan, p, z, work, buckets, bucket_stride, n, accumulators);
+    int_accumulate(plan, p, z, work, buckets, bucket_stride, n, accumulators);
 }
 
-#define WHOLE 1
-#define NAME(x) RSK_JOIN(whole, x)
+#define IS_INT 1
+#define NAME(x) RSK_JOIN(int, x)
 #ifdef ISA_ROWS
 #define READ_ROWS fast_read_rows
 #define PROJECT fast_project
 #else
-#define READ_ROWS whole_read_rows
-#define PROJECT whole_project
+#define READ_ROWS int_read_rows
+#define PROJECT int_project
 #endif
 #define ACCUMULATE fast_accumulate
 #include "rsk_predict_block.inc"
@@ -90,7 +90,7 @@ static void fast_accumulate(const rsk_plan *plan, const rsk_plan_part *p, int16_
 
 static rsk_status block(const rsk_plan *plan, const rsk_rows *rows, size_t first, uint32_t n, float *outputs,
                         void *memory, const rsk_trace *trace, size_t *where) {
-    if (plan->model.precision == RSK_INT) return whole_block(plan, rows, first, n, outputs, memory, trace, where);
+    if (plan->model.precision == RSK_INT) return int_block(plan, rows, first, n, outputs, memory, trace, where);
     return float_block(plan, rows, first, n, outputs, memory, trace, where);
 }
 

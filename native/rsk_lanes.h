@@ -71,17 +71,17 @@ static inline int32_t clamp16(int32_t x) { return x < -32768 ? -32768 : x > 3276
 
 static inline int32_t clamp_level(int32_t x, int32_t n) { return x < 0 ? 0 : x > n - 1 ? n - 1 : x; }
 
-/* Floor as a whole number; clamped before it is converted, so that no conversion overflows. */
+/* Floor as an integer; clamped before it is converted, so that no conversion overflows. */
 static inline int32_t floor_code(float x) {
     x = x < -32768.0f ? -32768.0f : x > 32767.0f ? 32767.0f : x;
-    const int32_t whole = (int32_t)x;
-    return whole - ((float)whole > x);
+    const int32_t number = (int32_t)x;
+    return number - ((float)number > x);
 }
 
 static inline int32_t floor_level(float x, float n) {
     x = x < -1.0f ? -1.0f : x > n ? n : x;
-    const int32_t whole = (int32_t)x;
-    return whole - ((float)whole > x);
+    const int32_t number = (int32_t)x;
+    return number - ((float)number > x);
 }
 
 /* The first NaN or infinity of a row, or n. */
@@ -103,7 +103,7 @@ static inline size_t first_bad(const float *row, size_t n, int accepts_nan) {
     return n;
 }
 
-/* All columns of one row as whole numbers; none may be missing. */
+/* All columns of one row as integers; none may be missing. */
 static inline void one_columns_of(const rsk_plan *plan, const float *restrict row, int16_t *restrict all) {
     const rsk_model *m = &plan->model;
     const float low = m->low, high = m->high;
@@ -111,7 +111,7 @@ static inline void one_columns_of(const rsk_plan *plan, const float *restrict ro
         float x = (row[i] - plan->centers[i]) * plan->scales[i];
         x = x < low ? low : x;
         x = x > high ? high : x;
-        uint32_t bits; /* adding 1.5 * 2^23 rounds to a whole number and leaves it in the lowest bits */
+        uint32_t bits; /* adding 1.5 * 2^23 rounds to an integer and leaves it in the lowest bits */
         x += 12582912.0f;
         memcpy(&bits, &x, sizeof bits);
         const int32_t number = (int32_t)(bits - 0x4B400000u), is_boolean = plan->are_boolean[i];

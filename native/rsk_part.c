@@ -1,4 +1,4 @@
-/* rsk_part.c: section 3, paragraph 8 of docs/spec/format.md: the parts of a model. */
+/* rsk_part.c: section 3, paragraph 8 of docs/spec/format.md: the groups of rows of a model. */
 #include "rsk_family.h"
 #include "rsk_hash.h"
 #include "rsk_sections.h"
@@ -19,7 +19,7 @@ static bool has_zeros(const uint8_t *bytes) {
 }
 
 static rsk_status check_part_kinds(const uint8_t *bytes, const rsk_model *m, const rsk_part *p) {
-    const bool is_whole = m->precision == RSK_INT;
+    const bool is_int = m->precision == RSK_INT;
     const rsk_family *family = rsk_family_find(p->hash);
     RSK_REFUSE_IF(p->source > RSK_LAST_SOURCE, FIELD);
     RSK_REFUSE_IF(p->source == RSK_SOURCE_VALUES && m->projection == RSK_PROJECTION_NONE, FIELD);
@@ -28,14 +28,14 @@ static rsk_status check_part_kinds(const uint8_t *bytes, const rsk_model *m, con
     RSK_REFUSE_IF(p->fold > RSK_LAST_FOLD || (p->fold == RSK_UNIVERSAL && rsk_is_pool(p)), FIELD);
     RSK_REFUSE_IF(p->fold == RSK_DIRECT && !family->has_order, FIELD);
     RSK_REFUSE_IF(p->counter_type > RSK_LAST_COUNTER_TYPE, COUNTER_TYPE);
-    RSK_REFUSE_IF(is_whole && p->counter_type == RSK_COUNTER_FLOAT32, COUNTER_TYPE);
+    RSK_REFUSE_IF(is_int && p->counter_type == RSK_COUNTER_FLOAT32, COUNTER_TYPE);
     RSK_REFUSE_IF(p->aggregate > RSK_LAST_AGGREGATE || p->decode > RSK_LAST_DECODE_KIND, FIELD);
     RSK_REFUSE_IF(p->decode_shift > RSK_LARGEST_SHIFT, SHIFT);
-    RSK_REFUSE_IF(p->decode_shift != 0 && !(is_whole && p->decode == RSK_DECODE_SHARED), FIELD);
+    RSK_REFUSE_IF(p->decode_shift != 0 && !(is_int && p->decode == RSK_DECODE_SHARED), FIELD);
     RSK_REFUSE_IF(p->decode_stored_as > RSK_LAST_DECODE_BITS, FIELD);
-    RSK_REFUSE_IF(p->decode_stored_as != 0 && !(is_whole && p->decode != RSK_DECODE_NONE), FIELD);
+    RSK_REFUSE_IF(p->decode_stored_as != 0 && !(is_int && p->decode != RSK_DECODE_NONE), FIELD);
     RSK_REFUSE_IF(p->width_bits > LARGEST_WIDTH_BITS, SHIFT);
-    RSK_REFUSE_IF(p->width_bits != 0 && !is_whole, FIELD);
+    RSK_REFUSE_IF(p->width_bits != 0 && !is_int, FIELD);
     RSK_REFUSE_IF(p->flags > RSK_ALL_PART_FLAGS, FLAGS);
     RSK_REFUSE_IF(p->flags != 0 && !rsk_is_pool(p), FIELD);
     RSK_REFUSE_IF(p->n_parameters != family->has_bandwidth, PARAMETER_COUNT);
@@ -76,7 +76,7 @@ static rsk_status check_own(const rsk_part *p) {
 
 static rsk_status check_spread(const rsk_model *m, const rsk_part *p) {
     if (m->precision == RSK_INT) {
-        RSK_REFUSE_IF(p->spread > RSK_LARGEST_WHOLE, SCALE);
+        RSK_REFUSE_IF(p->spread > RSK_LARGEST_INT16, SCALE);
     } else {
         const float spread = rsk_float_of(p->spread);
         RSK_REFUSE_IF(!(spread >= 0.0f && spread <= 0x1p40f), SCALE);
@@ -86,7 +86,7 @@ static rsk_status check_spread(const rsk_model *m, const rsk_part *p) {
 }
 
 static rsk_status check_pool(const rsk_model *m, const rsk_part *p) {
-    const bool is_whole = m->precision == RSK_INT, is_stored = rsk_family_of(p)->is_stored;
+    const bool is_int = m->precision == RSK_INT, is_stored = rsk_family_of(p)->is_stored;
     RSK_TRY(check_levels(p));
     RSK_REFUSE_IF(p->n_axes > p->n_codes || p->n_axes > p->n_inputs, FIELD);
     if (rsk_family_of(p)->most_nonzeros != 0 && !is_stored) {
@@ -96,14 +96,14 @@ static rsk_status check_pool(const rsk_model *m, const rsk_part *p) {
     }
     if (is_stored) {
         RSK_REFUSE_IF(p->n_axes != 0 || (p->flags & ~(uint32_t)RSK_HAS_INDICES) != 0, FIELD);
-        RSK_REFUSE_IF(!is_whole && p->threshold_nbytes != 4, FIELD);
-        RSK_REFUSE_IF(is_whole && p->threshold_nbytes != 1 && p->threshold_nbytes != 2, FIELD);
+        RSK_REFUSE_IF(!is_int && p->threshold_nbytes != 4, FIELD);
+        RSK_REFUSE_IF(is_int && p->threshold_nbytes != 1 && p->threshold_nbytes != 2, FIELD);
     } else {
         RSK_REFUSE_IF(p->threshold_nbytes != 0, FIELD);
     }
     RSK_REFUSE_IF(rsk_has_bits(p) && rsk_has_flag(p, RSK_NORMALISED | RSK_INTERPOLATED), FIELD);
     RSK_REFUSE_IF(rsk_has_flag(p, RSK_INTERPOLATED) && p->n_concat != 1, FIELD);
-    RSK_REFUSE_IF(is_whole && !rsk_has_bits(p) && !rsk_has_flag(p, RSK_SEEDED) && p->width_bits == 0, SHIFT);
+    RSK_REFUSE_IF(is_int && !rsk_has_bits(p) && !rsk_has_flag(p, RSK_SEEDED) && p->width_bits == 0, SHIFT);
     RSK_TRY(check_spread(m, p));
     RSK_REFUSE_IF(!rsk_has_flag(p, RSK_HAS_INDICES) && p->n_codes != p->n_rows * p->n_concat, SIZE_MISMATCH);
     return RSK_OK;
@@ -120,15 +120,15 @@ static rsk_status check_reading(const rsk_model *m, const rsk_part *p) {
 }
 
 static rsk_status check_part_arrays(rsk_reader *r, uint32_t base, const rsk_model *m, rsk_part *p) {
-    const bool is_whole = m->precision == RSK_INT;
+    const bool is_int = m->precision == RSK_INT;
     const uint64_t n_counters = (uint64_t)p->n_rows * p->n_buckets * p->n_numbers;
     const uint64_t n_decode = (uint64_t)(p->decode == RSK_DECODE_ROWS ? p->n_rows : p->n_numbers) * m->n_outputs;
     if (rsk_has_flag(p, RSK_HAS_INDICES))
         RSK_TRY(rsk_indices_take(r, base + INDICES, (uint64_t)p->n_rows * p->n_concat, p->n_codes, false, &p->indices));
     if (rsk_family_of(p)->is_stored) {
         RSK_TRY(rsk_indices_take(r, base + CODE_COLUMNS, p->n_codes, p->n_inputs, false, &p->code_columns));
-        if (is_whole)
-            RSK_TRY(rsk_whole_take(r, base + THRESHOLDS, p->n_codes, 8u * p->threshold_nbytes, &p->thresholds));
+        if (is_int)
+            RSK_TRY(rsk_ints_take(r, base + THRESHOLDS, p->n_codes, 8u * p->threshold_nbytes, &p->thresholds));
         else
             RSK_TRY(rsk_floats_take(r, base + THRESHOLDS, p->n_codes, RSK_LARGEST_FINITE, RSK_NOT_FINITE,
                                     &p->thresholds));
@@ -136,9 +136,9 @@ static rsk_status check_part_arrays(rsk_reader *r, uint32_t base, const rsk_mode
     if (p->counter_type == RSK_COUNTER_FLOAT32)
         RSK_TRY(rsk_floats_take(r, base + COUNTERS, n_counters, RSK_LARGEST_FINITE, RSK_NOT_FINITE, &p->counters));
     else
-        RSK_TRY(rsk_whole_take(r, base + COUNTERS, n_counters, rsk_counter_bits(p), &p->counters));
-    if (p->decode != RSK_DECODE_NONE && is_whole)
-        RSK_TRY(rsk_whole_take(r, base + DECODE, n_decode, rsk_decode_bits(p), &p->decode_matrix));
+        RSK_TRY(rsk_ints_take(r, base + COUNTERS, n_counters, rsk_counter_bits(p), &p->counters));
+    if (p->decode != RSK_DECODE_NONE && is_int)
+        RSK_TRY(rsk_ints_take(r, base + DECODE, n_decode, rsk_decode_bits(p), &p->decode_matrix));
     else if (p->decode != RSK_DECODE_NONE)
         RSK_TRY(rsk_floats_take(r, base + DECODE, n_decode, RSK_LARGEST_FINITE, RSK_NOT_FINITE, &p->decode_matrix));
     RSK_TRY(rsk_floats_take(r, base + GAIN, p->n_gains, RSK_LARGEST_FINITE, RSK_NOT_FINITE, &p->gain));

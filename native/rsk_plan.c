@@ -78,13 +78,13 @@ static void lay_out_packed(rsk_plan *plan, rsk_arena *a) {
     for (uint32_t j = 0; j < p; j++) {
         int64_t total = 0;
         for (uint32_t i = 0; i < m->n_values; i++) {
-            const int8_t entry = plan->whole_projection[(size_t)i * p + j];
+            const int8_t entry = plan->int_projection[(size_t)i * p + j];
             const uint32_t column = plan->columns[i].index;
             packed[(((size_t)(j / 8u) * n_words + column / 4u) * 8u + j % 8u) * 4u + column % 4u] = entry;
             total += entry;
         }
         /* Modulo 2^32, as the sums of bytes are: their true values fit. */
-        const int64_t start = (plan->whole_shift ? plan->whole_shift[j] : 0) + plan->byte_base * total;
+        const int64_t start = (plan->int_shift ? plan->int_shift[j] : 0) + plan->byte_base * total;
         const uint32_t bits = (uint32_t)(uint64_t)start;
         memcpy(shift + j, &bits, sizeof bits);
     }
@@ -102,7 +102,7 @@ static void lay_out_pairs(rsk_plan *plan, rsk_arena *a) {
     memset(pairs, 0, (size_t)n_pairs * plan->pair_stride * 4u);
     for (uint32_t i = 0; i < m->n_values; i++)
         for (uint32_t j = 0; j < p; j++)
-            pairs[((size_t)(i / 2u) * plan->pair_stride + j) * 2u + i % 2u] = plan->whole_projection[(size_t)i * p + j];
+            pairs[((size_t)(i / 2u) * plan->pair_stride + j) * 2u + i % 2u] = plan->int_projection[(size_t)i * p + j];
 }
 
 static void lay_out_projection(rsk_plan *plan, rsk_arena *a) {
@@ -111,20 +111,20 @@ static void lay_out_projection(rsk_plan *plan, rsk_arena *a) {
     if (m->projection == RSK_PROJECTION_FLOAT32) {
         plan->projection = take_floats(a, m->projection_matrix, n_matrix);
     } else if (m->projection >= RSK_PROJECTION_INT8) {
-        plan->whole_projection = take_int8(a, m->projection_matrix, n_matrix, m->projection == RSK_PROJECTION_INT8 ? 8 : 2);
+        plan->int_projection = take_int8(a, m->projection_matrix, n_matrix, m->projection == RSK_PROJECTION_INT8 ? 8 : 2);
     }
     plan->projection_scales = take_floats(a, m->projection_scales, m->n_components);
     if (m->shift && m->precision == RSK_FLOAT32) plan->shift = take_floats(a, m->shift, m->n_components);
     if (m->shift && m->precision == RSK_INT) {
         int32_t *shift = take(a, m->n_components, 4);
-        plan->whole_shift = shift;
+        plan->int_shift = shift;
         if (shift)
             for (uint32_t i = 0; i < m->n_components; i++) shift[i] = rsk_i32(m->shift + 4 * (size_t)i);
     }
     if (m->multipliers) plan->multipliers = take_int16(a, m->multipliers, m->n_components, 16);
     if (m->linear == RSK_LINEAR_FLOAT32) plan->linear = take_floats(a, m->linear_matrix, n_linear);
     if (m->linear >= RSK_LINEAR_INT16)
-        plan->whole_linear = take_int16(a, m->linear_matrix, n_linear, m->linear == RSK_LINEAR_INT16 ? 16 : 8);
+        plan->int_linear = take_int16(a, m->linear_matrix, n_linear, m->linear == RSK_LINEAR_INT16 ? 16 : 8);
     plan->linear_gain = take_gain(a, m->linear_gain, m->n_linear_gains, m->n_outputs);
     float *offset = take(a, m->n_outputs, sizeof(float));
     plan->offset = offset;
@@ -155,7 +155,7 @@ static uint32_t lay_out_used(rsk_plan_part *p, rsk_arena *a) {
     return n;
 }
 
-/* Largest size of what a part reads. */
+/* Largest size of what a group of rows reads. */
 static int64_t largest_input(const rsk_model *m, const rsk_part *part) {
     if (part->source == RSK_SOURCE_PROJECTED && m->projection >= RSK_PROJECTION_INT8) return m->limit;
     const int64_t low = m->low < 0 ? -(int64_t)m->low : m->low, high = m->high < 0 ? -(int64_t)m->high : m->high;
@@ -164,11 +164,11 @@ static int64_t largest_input(const rsk_model *m, const rsk_part *part) {
 
 static void lay_out_terms(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     const rsk_part *part = p->part;
-    const int is_whole = plan->model.precision == RSK_INT;
+    const int is_int = plan->model.precision == RSK_INT;
     const uint64_t most = rsk_most_terms(part);
     uint32_t *ends = take(a, p->n_used, 4);
-    int32_t *starts = is_whole ? take(a, p->n_used, 4) : NULL;
-    float *float_starts = is_whole ? NULL : take(a, p->n_used, 4);
+    int32_t *starts = is_int ? take(a, p->n_used, 4) : NULL;
+    float *float_starts = is_int ? NULL : take(a, p->n_used, 4);
     uint8_t *shifts = part->flags & RSK_NORMALISED ? take(a, p->n_used, 1) : NULL;
     uint32_t *terms = take(a, p->n_used * most, 4);
     /* Their places are 32-bit numbers: beyond, ask for more than anybody has; a compact plan will do. */
@@ -183,12 +183,12 @@ static void lay_out_terms(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     /* In 16 bits: levels too, and the sum behind an own one after half of them is added. */
     const int64_t half = rsk_has_centred_levels(part) ? part->n_levels / 2u : 0;
     const rsk_family *family = rsk_family_of(part);
-    int fits = is_whole && part->n_levels <= INT16_MAX;
+    int fits = is_int && part->n_levels <= INT16_MAX;
     uint32_t end = 0;
     for (uint32_t i = 0; i < p->n_used; i++) {
         const uint32_t code = p->code_ids ? p->code_ids[i] : i;
         const uint32_t n = family->draw_terms(part, code, terms + end);
-        if (is_whole) {
+        if (is_int) {
             starts[i] = family->draw_start(&plan->model, part, code, terms + end, n);
             const int64_t start = starts[i] < 0 ? -(int64_t)starts[i] : starts[i];
             if (start > INT16_MAX || n * largest + start + half > INT16_MAX) fits = 0;
@@ -199,12 +199,12 @@ static void lay_out_terms(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
         end += n;
         ends[i] = end;
     }
-    p->fits_int16 = (uint8_t)(fits || (is_whole && rsk_wraps16(part)));
+    p->fits_int16 = (uint8_t)(fits || (is_int && rsk_wraps16(part)));
 }
 
 static void lay_out_dense(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     const rsk_part *part = p->part;
-    const int is_whole = plan->model.precision == RSK_INT;
+    const int is_int = plan->model.precision == RSK_INT;
     const uint64_t n_codes = (uint64_t)part->n_rows * part->n_concat, n = n_codes * part->n_inputs;
     const rsk_family *family = rsk_family_of(part);
     if (p->code == RSK_CODE_LEAST) {
@@ -214,19 +214,19 @@ static void lay_out_dense(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
             words[i] = rsk_cell_draw(part, (uint32_t)(i / part->n_inputs), (uint32_t)(i % part->n_inputs)).multiplier;
         return;
     }
-    float *weights = is_whole ? NULL : take(a, n, 4);
-    int16_t *whole = is_whole ? take(a, n, 2) : NULL;
+    float *weights = is_int ? NULL : take(a, n, 4);
+    int16_t *int_weights = is_int ? take(a, n, 2) : NULL;
     p->weights = weights;
-    p->whole_weights = whole;
+    p->int_weights = int_weights;
     uint32_t *words = NULL, *addends = NULL;
     float *offsets = NULL, *float_starts = NULL;
-    int32_t *whole_offsets = NULL, *starts = NULL;
+    int32_t *int_offsets = NULL, *starts = NULL;
     if (p->code == RSK_CODE_CELL) {
         p->words = words = take(a, n, 4);
         p->addends = addends = take(a, n_codes, 4);
-        if (is_whole) p->whole_cell_offsets = whole_offsets = take(a, n, 4);
+        if (is_int) p->int_cell_offsets = int_offsets = take(a, n, 4);
         else p->cell_offsets = offsets = take(a, n, 4);
-    } else if (is_whole) {
+    } else if (is_int) {
         p->starts = starts = take(a, n_codes, 4);
     } else {
         p->float_starts = float_starts = take(a, n_codes, 4);
@@ -235,10 +235,10 @@ static void lay_out_dense(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     for (uint64_t i = 0; i < n; i++) {
         const uint32_t code = (uint32_t)(i / part->n_inputs), j = (uint32_t)(i % part->n_inputs);
         const rsk_cell cell = family->draw_cell(part, code / part->n_concat, code % part->n_concat, j);
-        if (is_whole) whole[i] = rsk_int_weight(part, cell.weight);
+        if (is_int) int_weights[i] = rsk_int_weight(part, cell.weight);
         else weights[i] = cell.weight;
         if (words) words[i] = cell.multiplier;
-        if (whole_offsets) whole_offsets[i] = (int32_t)rsk_top_bits(cell.offset_word, p->width_bits);
+        if (int_offsets) int_offsets[i] = (int32_t)rsk_top_bits(cell.offset_word, p->width_bits);
         if (offsets) offsets[i] = rsk_offset(cell.offset_word);
     }
     for (uint32_t code = 0; code < n_codes; code++) {

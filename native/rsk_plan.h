@@ -54,7 +54,7 @@ typedef struct rsk_plan_part {
     uint8_t is_centred, wraps16;        /* rsk_has_centred_levels, rsk_wraps16 */
     uint8_t fits_int16;  /* sums behind codes and biases stay within 16 bits */
     uint8_t is_plain_float; /* the paper's, in float32: ternary directions, universal fold, one number a counter, one mean */
-    uint8_t is_plain;    /* sum codes, whole numbers, one number a counter, no decode, one group: the fast kernel */
+    uint8_t is_plain;    /* sum codes, integers, one number a counter, no decode, one group: the fast kernel */
     const uint32_t *row_codes;  /* (n_rows, n_concat) places among the used codes; NULL: in order */
     const uint32_t *code_ids;   /* (n_used) codes of the pool; NULL: all in order */
     const uint32_t *term_ends;  /* (n_used) NULL: directions are drawn when needed */
@@ -72,7 +72,7 @@ typedef struct rsk_plan_part {
     const int16_t *column_starts;   /* (n_concat, column_stride) */
     const uint16_t *column_multipliers, *column_addends; /* (2, codes) and (2, column_stride): high halves, low halves */
     const int16_t *column_counters; /* (n_buckets, column_stride); NULL: many buckets */
-    /* The same in the float32 precision; its multipliers and addends are whole. */
+    /* The same in the float32 precision; its multipliers and addends are not split. */
     const float *float_column_directions, *float_column_starts; /* (n_inputs, codes), (codes) */
     const uint32_t *float_column_multipliers, *float_column_addends;
     /* For single rows, bits sorted by their number of terms: bit_counts[n - 1] of n terms. */
@@ -82,19 +82,19 @@ typedef struct rsk_plan_part {
     uint32_t bit_counts[3];
     const uint8_t *raised_counters; /* int8 and int4 counters + 128: without signs they are cheaper to add up */
     const uint8_t *byte_tables; /* (n_rows, 256) such a counter for every code of one byte; NULL: fold codes into buckets */
-    const int32_t *starts;      /* (n_used) whole start of a level or bias of a bit */
+    const int32_t *starts;      /* (n_used) integer start of a level or bias of a bit */
     const float *float_starts;  /* the same in the float32 precision */
     const uint8_t *shifts;      /* (n_used) of normalised pools, NULL: 0 */
     const float *weights;       /* (n_codes, n_inputs) Gaussian entries or inverse pitches */
-    const int16_t *whole_weights;
+    const int16_t *int_weights;
     const uint32_t *words;      /* (n_codes, n_inputs) of MinHash; multipliers of L1's cells */
     const uint32_t *addends;    /* (n_codes) of L1's cells */
     const float *cell_offsets;  /* (n_codes, n_inputs) of L1 */
-    const int32_t *whole_cell_offsets;
+    const int32_t *int_cell_offsets;
     const uint32_t *fold_addends;     /* (n_rows) */
     const uint32_t *fold_multipliers; /* (n_rows, n_concat) */
     const void *counters;             /* (n_rows, n_buckets, n_numbers) float, int16_t or int8_t */
-    const rsk_bit *bits; /* (n_used) sorted by kind; NULL: not a part of bits over columns of bytes */
+    const rsk_bit *bits; /* (n_used) sorted by kind; NULL: not bits over columns of bytes */
     uint32_t bit_ends[RSK_N_BITS];
     const void *decode;               /* float or int8_t */
     const float *gain;                /* (n_outputs) */
@@ -107,7 +107,7 @@ struct rsk_plan {
     uint8_t uses_bytes;     /* values fit bytes and no column is categorical: rows are read as bytes */
     uint8_t all_boolean;
     uint8_t is_plain_float; /* float32 without columns left out, categories or missing values */
-    uint8_t has_fast_row;   /* one output, and every part has columns or bit_terms */
+    uint8_t has_fast_row;   /* one output, and every group of rows has columns or bit_terms */
     int16_t byte_base;      /* a byte is a value less this: 0, or -128 so that it is not negative */
     uint32_t byte_stride;   /* bytes of a row: n_features rounded up to 64 */
     const float *centers, *scales;         /* (byte_stride) of all columns */
@@ -119,13 +119,13 @@ struct rsk_plan {
     const int32_t *packed_shift;           /* (n_components rounded up to 8) with the bytes' base taken out */
     const rsk_column *columns; /* (n_columns) */
     const float *projection;   /* (n_values, n_components) */
-    const int8_t *whole_projection;
+    const int8_t *int_projection;
     const float *projection_scales;
     const float *shift;
-    const int32_t *whole_shift;
+    const int32_t *int_shift;
     const int16_t *multipliers;
     const float *linear; /* (n_components, n_outputs) */
-    const int16_t *whole_linear;
+    const int16_t *int_linear;
     const float *linear_gain, *offset; /* (n_outputs) */
     uint32_t n_parts;
     rsk_plan_part parts[RSK_MAX_PARTS];
@@ -147,7 +147,7 @@ static inline size_t rsk_table_nbytes(const rsk_model *model) {
     return (size_t)model->n_features * RSK_LANES * sizeof(float);
 }
 static inline uint32_t rsk_top_bits(uint32_t word, uint32_t bits) { return bits == 0 ? 0 : word >> (32u - bits); }
-/* Nearest whole number, halves to even, for sizes up to 2^22: adding 1.5 * 2^23 leaves no bits for a fraction. */
+/* Nearest integer, halves to even, for sizes up to 2^22: adding 1.5 * 2^23 leaves no bits for a fraction. */
 static inline int32_t rsk_round(float x) {
     const float magic = 12582912.0f;
     volatile float moved = x + magic; /* volatile: x87 must not keep more bits than float32 has */

@@ -111,7 +111,7 @@ static void lay_out_bits(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     p->bits = bits;
 }
 
-/* What blocks need of a part whose codes have terms. */
+/* What blocks need of a group of rows whose codes have terms. */
 void rsk_lay_out_lanes(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     lay_out_codes(p, a);
     lay_out_triples(plan, p, a);

@@ -22,7 +22,7 @@ static void add_to_column(const rsk_plan *plan, uint8_t *group, uint32_t lane, u
     *group = (uint8_t)(*group + sign * (columns == RSK_COLUMNS_TRIPLES ? powers[j % 3u] : 1));
 }
 
-/* What single rows need of the paper's parts: everything in columns, a lane a row of counters. */
+/* What single rows need of the paper's groups: everything in columns, a lane a row of counters. */
 static void lay_out_row_columns(const rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     const rsk_part *part = p->part;
     const uint32_t n = (part->n_rows + 63u) & ~63u, n_concat = part->n_concat;

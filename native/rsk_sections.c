@@ -139,7 +139,7 @@ rsk_status rsk_not_zero_check(const uint8_t *floats, uint64_t n) {
     return RSK_OK;
 }
 
-rsk_status rsk_whole_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t bits, const uint8_t **bytes) {
+rsk_status rsk_ints_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t bits, const uint8_t **bytes) {
     RSK_TRY(rsk_section_take(r, type, (n * bits + 7) / 8, bytes));
     const int32_t most_negative = -(1 << (bits - 1));
     for (uint64_t i = 0; i < n; i++) RSK_REFUSE_IF(rsk_packed_signed(*bytes, i, bits) == most_negative, COUNTER_RANGE);

@@ -1,7 +1,8 @@
 """Write what C shares with the Python reader: ``native/rsk_status.def`` and ``native/rsk_format.h``.
 
 Statuses come from ``src/repsketch/io/status.py``; sections, enumerations, flags and the fields of the fixed records
-from ``src/repsketch/io/records.py``. ``--check`` writes nothing and fails if a file is not what would be written.
+from ``src/repsketch/io/records.py``; streams of random words from ``src/repsketch/lsh/generator.py``. ``--check``
+writes nothing and fails if a file is not what would be written.
 """
 
 import struct
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from repsketch.io import records
 from repsketch.io.status import Status
+from repsketch.lsh.generator import Stream
 
 NATIVE = Path(__file__).parent.parent / "native"
 STATUS_HEAD = """/* rsk_status.def: every answer of the reader and of the runtime. Written by tools/write_format.py from
@@ -20,7 +22,7 @@ STATUS_HEAD = """/* rsk_status.def: every answer of the reader and of the runtim
  */
 """
 FORMAT_HEAD = """/* rsk_format.h: the numbers of the .rsk format, docs/spec/format.md, section 2. Written by
- * tools/write_format.py from src/repsketch/io/records.py, which is the one list of them.
+ * tools/write_format.py from src/repsketch/io/records.py, which is the one list of them (streams: lsh/generator.py).
  */
 #ifndef RSK_FORMAT_H
 #define RSK_FORMAT_H
@@ -44,6 +46,7 @@ PREFIXES: dict[type[IntEnum], str] = {
     records.DecodeBits: "DECODE_BITS_",
     records.ModelFlag: "",
     records.PartFlag: "",
+    Stream: "STREAM_",
 }
 RECORDS = {"MODEL": records.MODEL, "PART": records.PART}
 #: Codes of ``struct`` as functions of rsk_bytes.h: rsk_u8 and so on.
@@ -66,7 +69,7 @@ def numbers() -> str:
         members |= {f"ALL_{name}S": sum(numbered)} if name.endswith("FLAG") else {f"LAST_{name}": max(numbered)}
         sentence = (numbered.__doc__ or "").replace("`", "")
         parts.append(f"\n/* {sentence} */\n{_constants(members)}")
-    parts.append("\n/* Types of sections, SECTION(name, type); those of part i lie RSK_PART_STRIDE i above. */\n")
+    parts.append("\n/* Types of sections, SECTION(name, type); group of rows i has RSK_PART_STRIDE i more. */\n")
     parts.append(_list("SECTIONS(SECTION)", (f"SECTION({s.name}, {s.value})" for s in records.Section)))
     for name, record in RECORDS.items():
         parts.append(

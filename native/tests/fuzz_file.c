@@ -31,7 +31,7 @@ static void fail(const char *what) {
     abort();
 }
 
-/* Zeros; small numbers; small whole numbers; the largest and smallest ones; edges of bytes; and NaN here and there. */
+/* Zeros; small numbers; small integers; the largest and smallest ones; edges of bytes; and NaN here and there. */
 static void fill_rows(const rsk_model *m, float *rows) {
     static const float huge[] = {3.4e38f, -3.4e38f, 1e19f, -1e19f, 1e-42f, -1e-45f, 0.0f, -0.0f};
     static const float edges[] = {127.5f, -128.5f, 0.5f, 1.5f, -0.5f, 255.0f, 32767.5f, 1.0f};

@@ -90,27 +90,27 @@ static void agree_model(uint8_t *m) {
 
 /* And of PART. */
 static void agree_part(const uint8_t *m, uint8_t *p) {
-    const bool is_pool = p[1] >= RSK_POOL_TERNARY, is_whole = m[0] == RSK_INT;
+    const bool is_pool = p[1] >= RSK_POOL_TERNARY, is_int = m[0] == RSK_INT;
     const bool has_bits = is_pool ? !(p[9] & RSK_LEVELS) : p[1] == RSK_ANGULAR;
     const bool has_width = p[1] == RSK_L2 || p[1] == RSK_L1;
     if (m[4] == RSK_PROJECTION_NONE) p[0] = 1;
     if (p[1] > RSK_ANGULAR) p[2] = 0;
     if (is_pool) p[3] = RSK_DIRECT;
     if (p[1] == RSK_MINHASH || p[1] == RSK_L1) p[3] = RSK_UNIVERSAL;
-    if (is_whole && p[4] == RSK_COUNTER_FLOAT32) p[4] = RSK_COUNTER_INT8;
-    if (!is_whole) p[8] = 0;
-    if (!is_whole || p[6] != RSK_DECODE_SHARED) p[7] = 0;
-    if (!is_whole || p[6] == RSK_DECODE_NONE) p[13] = 0;
+    if (is_int && p[4] == RSK_COUNTER_FLOAT32) p[4] = RSK_COUNTER_INT8;
+    if (!is_int) p[8] = 0;
+    if (!is_int || p[6] != RSK_DECODE_SHARED) p[7] = 0;
+    if (!is_int || p[6] == RSK_DECODE_NONE) p[13] = 0;
     p[11] = has_width;
     put(p + 16, 0, 4);
     put(p + 20, has_width ? 0x3FF00000u : 0, 4); /* 1.0 */
     p[10] = p[1] != RSK_POOL_SPARSE ? 0 : p[10] == 0 ? 3 : p[10];
-    p[12] = p[1] != RSK_POOL_THRESHOLD ? 0 : !is_whole ? 4 : p[12] == 2 ? 2 : 1;
+    p[12] = p[1] != RSK_POOL_THRESHOLD ? 0 : !is_int ? 4 : p[12] == 2 ? 2 : 1;
     if (!is_pool) p[9] = 0;
     if (p[1] == RSK_POOL_THRESHOLD) p[9] &= RSK_HAS_INDICES;
     if (has_bits) p[9] &= RSK_HAS_INDICES | RSK_SEEDED;
     if (p[9] & RSK_INTERPOLATED) put(p + 32, 1, 4);
-    if (is_whole && (p[9] & RSK_LEVELS) && !(p[9] & RSK_SEEDED) && p[8] == 0) p[8] = 1;
+    if (is_int && (p[9] & RSK_LEVELS) && !(p[9] & RSK_SEEDED) && p[8] == 0) p[8] = 1;
     if (!is_pool || p[1] == RSK_POOL_THRESHOLD) put(p + 48, 0, 4);
     if (!(p[9] & RSK_SEEDED) || !has_bits) put(p + 64, 0, 4);
     if (!(p[9] & RSK_HAS_INDICES)) put(p + 44, rsk_u32(p + 28) * rsk_u32(p + 32), 4);

@@ -12,7 +12,10 @@ from typing import Any
 
 
 class Section(IntEnum):
-    """Types of sections; those of part i lie ``PART_STRIDE`` i above. Below ``FIRST_OPTIONAL``: required to predict."""
+    """Types of sections; those of group of rows i lie ``PART_STRIDE`` i above.
+
+    Types below ``FIRST_OPTIONAL`` are required to predict.
+    """
 
     MODEL = 1
     COLUMNS = 2
@@ -41,7 +44,7 @@ class Section(IntEnum):
     INTERVALS = 69
 
 
-#: Distance between the sections of two parts, and how many parts there may be.
+#: Distance between the sections of two groups of rows, and how many groups there may be.
 PART_STRIDE, MAX_PARTS = 8, 4
 #: Types from here on are not needed for a prediction.
 FIRST_OPTIONAL = Section.CLASSES
@@ -108,7 +111,7 @@ class Kinds(IntEnum):
 
 
 class Source(IntEnum):
-    """What a part hashes."""
+    """What a group of rows hashes."""
 
     VALUES = 0
     PROJECTED = 1
