@@ -1,4 +1,4 @@
-"""Settings of every test process, made before NumPy, SciPy and torch are imported; and what tests of all rooms share."""
+"""Settings of every test process, made before NumPy, SciPy and torch are imported; fixtures of several rooms."""
 
 import os
 from dataclasses import replace
