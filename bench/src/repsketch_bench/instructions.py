@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from repsketch.core import get_include
 from repsketch.errors import RepSketchError
 from repsketch.io import model_to_bytes
 from repsketch.sketch import Sketch
@@ -22,7 +23,7 @@ from .teachers import load_case
 
 LANES = 16
 COUNTS = (1024, 2048)
-_NATIVE = Path(__file__).parents[3] / "native"
+_NATIVE = Path(get_include())
 _APART = ("rsk_kernel", "rsk_lanes")  # for training; compiled once for every instruction set
 _FLAGS = ("-std=c99", "-O3", "-ffp-contract=off", "-fno-math-errno", "-DRSK_HAS_X86")
 _ISAS = {
@@ -44,8 +45,6 @@ def instructions_of(sketch: Sketch, X: np.ndarray) -> dict[str, Any]:
     """Operations ``cost()`` counts, and instructions a query; or the reason why they could not be counted."""
     operations = sketch.cost().operations
     result: dict[str, Any] = {"operations": operations, "lanes": LANES}
-    if not _NATIVE.is_dir():
-        return result | {"reason": "the C sources are not installed; run from a checkout."}
     with TemporaryDirectory(prefix="repsketch-instructions-") as folder:
         try:
             objects = _compile(Path(folder))

@@ -135,7 +135,7 @@ class Draft:
         if index is None:
             return replace(self, sizes=self.sizes | {name: int(self.sizes[name] * factor) + 1})
         part = self.parts[index] | {name: int(self.parts[index][name] * factor) + 1}
-        return replace(self, row_groups=(*self.parts[:index], part, *self.parts[index + 1 :]))
+        return replace(self, parts=(*self.parts[:index], part, *self.parts[index + 1 :]))
 
     def file(self) -> bytes:
         """The bytes of a file with arrays of zeros, gains of 1 and the digests of its fields."""
