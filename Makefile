@@ -49,7 +49,7 @@ lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python tools/write_tables.py --check
-	$(BIN)/python tools/write_status.py --check
+	$(BIN)/python tools/write_format.py --check
 
 types: $(VENV)/dev
 	$(BIN)/mypy

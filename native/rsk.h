@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rsk_format.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -29,27 +31,15 @@ typedef enum rsk_status {
 /* The sentence of a status, or "unknown status". */
 const char *rsk_status_text(rsk_status status);
 
-enum { RSK_MAX_PARTS = 4 };
-enum { RSK_FLOAT32 = 0, RSK_INT = 1 };                                                    /* precision */
-enum { RSK_NO_PROJECTION = 0, RSK_SHIFT_ONLY, RSK_MATRIX_FLOAT32, RSK_MATRIX_INT8, RSK_MATRIX_TERNARY };
-enum { RSK_NO_LINEAR = 0, RSK_LINEAR_FLOAT32, RSK_LINEAR_INT16, RSK_LINEAR_INT8 };
-enum { RSK_STORED_FLOAT32 = 0, RSK_STORED_BFLOAT16, RSK_STORED_FLOAT8 };
-enum { RSK_KINDS_NUMERIC = 0, RSK_KINDS_BOOLEAN, RSK_KINDS_MIXED };
-enum { RSK_HAS_COLUMNS = 1, RSK_ACCEPTS_MISSING = 2, RSK_HAS_SHIFT = 4, RSK_HAS_MULTIPLIERS = 8 }; /* model flags */
-enum { RSK_L2 = 0, RSK_ANGULAR, RSK_MINHASH, RSK_L1, RSK_POOL_TERNARY = 16, RSK_POOL_SPARSE, RSK_POOL_THRESHOLD };
-enum { RSK_UNIVERSAL = 0, RSK_DIRECT };
-enum { RSK_COUNTER_FLOAT32 = 0, RSK_COUNTER_INT16, RSK_COUNTER_INT8, RSK_COUNTER_INT4 };
-enum { RSK_SUM = 0, RSK_MEAN, RSK_MEDIAN_OF_MEANS };
-enum { RSK_NO_DECODE = 0, RSK_DECODE_SHARED, RSK_DECODE_ROWS };
-enum { RSK_HAS_INDICES = 1, RSK_SEEDED = 2, RSK_NORMALISED = 4, RSK_INTERPOLATED = 8, RSK_LEVELS = 16 }; /* part flags */
-
 /* Fields as in docs/spec/format.md, section 2; pointers are to the sections' bytes, NULL where there is none. */
+/* A group of rows of counters: a PART of the file. */
 typedef struct rsk_part {
     uint8_t source, hash, directions, fold, counter_type, aggregate, decode, decode_shift;
-    uint8_t width_bits, flags, n_nonzeros, threshold_nbytes, decode_stored_as;
-    uint32_t seed, n_rows, n_concat, n_buckets, n_levels, n_codes, n_axes, n_numbers, n_groups, n_gains;
-    uint32_t n_inputs;      /* coordinates this part reads: the model's n_components or n_values */
-    uint32_t spread;        /* the field's 32 bits: a float32 or, in the int precision, a whole number */
+    uint8_t width_bits, flags, n_nonzeros, n_parameters, threshold_nbytes, decode_stored_as;
+    double width; /* the family's bandwidth */
+    uint32_t seed, n_rows, n_concat, n_buckets, n_levels, n_codes, n_axes, n_numbers, n_groups, n_gains, digest;
+    uint32_t n_inputs;      /* coordinates this group of rows reads: the model's n_components or n_values */
+    uint32_t spread;        /* the field's 32 bits: a float32 or, in the int precision, an integer */
     const uint8_t *indices; /* (n_rows, n_concat) packed */
     const uint8_t *code_columns; /* (n_codes) packed */
     const uint8_t *thresholds;   /* (n_codes) */
@@ -59,24 +49,23 @@ typedef struct rsk_part {
 } rsk_part;
 
 typedef struct rsk_model {
-    uint8_t precision, task, n_parts, projection_kind, right_shift, linear_type, stored_as, kinds_of_all;
-    uint8_t offset_stored_as;
-    uint16_t flags, limit;
+    uint8_t precision, generator, task, n_parts, projection, right_shift, linear, stored_as, offset_stored_as;
+    uint16_t kinds, flags, limit;
     int16_t low, high;
     int8_t center_bias, scale_bias;
     uint32_t n_features, n_columns, n_values, n_components, n_outputs, n_classes;
     uint32_t n_centers, n_scales, n_linear_gains;
     const uint8_t *columns;           /* (n_columns) packed, NULL: all */
-    const uint8_t *kinds;             /* (n_columns) u16, NULL: all alike */
+    const uint8_t *column_kinds;      /* (n_columns) u16, NULL: all alike */
     const uint8_t *centers, *scales;  /* (n_centers), (n_scales), as stored */
-    const uint8_t *projection;        /* (n_values, n_components) */
+    const uint8_t *projection_matrix; /* (n_values, n_components) */
     const uint8_t *shift;             /* (n_components) float32 or int32 */
     const uint8_t *multipliers;       /* (n_components) int16 */
     const uint8_t *projection_scales; /* (n_components) float32 */
-    const uint8_t *linear;            /* (n_components, n_outputs) */
+    const uint8_t *linear_matrix;     /* (n_components, n_outputs) */
     const uint8_t *linear_gain;       /* (n_linear_gains) float32 */
     const uint8_t *offset;            /* (n_outputs) float32 or bfloat16 */
-    const uint8_t *classes, *names, *sums, *metadata, *categories, *intervals; /* whole sections, NULL: none */
+    const uint8_t *classes, *names, *sums, *metadata, *categories, *intervals; /* all of a section, NULL: none */
     uint32_t classes_nbytes, names_nbytes, sums_nbytes, metadata_nbytes, categories_nbytes, intervals_nbytes;
     rsk_part parts[RSK_MAX_PARTS];
 } rsk_model;
@@ -98,22 +87,22 @@ typedef struct rsk_limits {
 rsk_status rsk_open(const void *file, size_t nbytes, const rsk_limits *limits, rsk_model *model);
 rsk_totals rsk_totals_find(const rsk_model *model);
 
-/* Instruction sets. Every one gives the same bits. */
-enum { RSK_SCALAR = 0, RSK_NEON, RSK_AVX2, RSK_AVX512, RSK_N_LEVELS };
+/* Instruction sets (isa). Every one gives the same bits. */
+enum { RSK_SCALAR = 0, RSK_NEON, RSK_AVX2, RSK_AVX512, RSK_N_ISAS };
 
 /* The best instruction set of this machine, among those compiled in. */
-int rsk_level_best(void);
+int rsk_isa_best(void);
 /* 1 if this machine and this build have it. */
-int rsk_level_exists(int level);
-const char *rsk_level_name(int level);
+int rsk_isa_exists(int isa);
+const char *rsk_isa_name(int isa);
 
 /* A model unpacked into memory that the caller owns. It points into the file too: keep both. */
 typedef struct rsk_plan rsk_plan;
 
 /* Bytes a plan needs; compact: directions are not unpacked but drawn from the seed, row by row, when needed. */
 size_t rsk_plan_nbytes(const rsk_model *model, int compact);
-/* memory: aligned to 64, rsk_plan_nbytes long. level: an instruction set, -1 for the best. */
-rsk_status rsk_plan_make(const rsk_model *model, int compact, int level, void *memory, size_t nbytes,
+/* memory: aligned to 64, rsk_plan_nbytes long. isa: an instruction set, -1 for the best. */
+rsk_status rsk_plan_make(const rsk_model *model, int compact, int isa, void *memory, size_t nbytes,
                          const rsk_plan **plan);
 
 /* Rows of inputs: dense in memory, or sparse (CSR). */
@@ -127,7 +116,7 @@ typedef struct rsk_rows {
 
 /* What a prediction passed through, for tests: NULL where it is not wanted. */
 typedef struct rsk_trace {
-    int32_t *buckets;   /* (n_rows, rows of all parts) */
+    int32_t *buckets;   /* (n_rows, rows of all groups) */
     void *accumulators; /* (n_rows, n_parts, n_outputs) float, or int32_t in the int precision */
 } rsk_trace;
 

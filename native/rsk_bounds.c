@@ -1,4 +1,4 @@
-/* rsk_bounds.c: the part of the reader that refuses a sketch whose whole-number sums could leave 32 bits.
+/* rsk_bounds.c: the reader refuses a sketch whose integer sums could leave 32 bits.
  *
  * docs/spec/inference.md, *Bounds of the int precision*. Nothing here can wrap in 64 bits: values and coordinates are
  * at most 2^15, entries of projections and decode matrices below 2^7, of linear terms and counters below 2^15; there
@@ -45,9 +45,9 @@ static rsk_status keep_largest(uint64_t sum, uint32_t *largest) {
 rsk_status rsk_bounds_check_model(const rsk_model *m, bool has_numeric, uint32_t *largest) {
     uint64_t sums[TILE];
     const uint64_t value = largest_value(m, has_numeric), coordinate = largest_coordinate(m, has_numeric);
-    const uint32_t bits = m->projection_kind == RSK_MATRIX_INT8 ? 8 : 2;
+    const uint32_t bits = m->projection == RSK_PROJECTION_INT8 ? 8 : 2;
     for (uint32_t first = 0; rsk_has_matrix(m) && first < m->n_components; first += TILE) {
-        const uint32_t n = sum_columns(m->projection, bits, m->n_values, m->n_components, first, sums);
+        const uint32_t n = sum_columns(m->projection_matrix, bits, m->n_values, m->n_components, first, sums);
         for (uint32_t j = 0; j < n; j++) {
             const size_t component = first + j;
             const int64_t shift = m->shift == NULL ? 0 : rsk_i32(m->shift + 4 * component);
@@ -56,20 +56,11 @@ rsk_status rsk_bounds_check_model(const rsk_model *m, bool has_numeric, uint32_t
             RSK_REFUSE_IF(bound * multiplier > LARGEST_INT, OVERFLOW);
         }
     }
-    for (uint32_t first = 0; m->linear != NULL && first < m->n_outputs; first += TILE) {
-        const uint32_t n = sum_columns(m->linear, rsk_linear_bits(m), m->n_components, m->n_outputs, first, sums);
+    for (uint32_t first = 0; m->linear_matrix != NULL && first < m->n_outputs; first += TILE) {
+        const uint32_t n = sum_columns(m->linear_matrix, rsk_linear_bits(m), m->n_components, m->n_outputs, first, sums);
         for (uint32_t j = 0; j < n; j++) RSK_TRY(keep_largest(coordinate * sums[j], largest));
     }
     return RSK_OK;
-}
-
-static uint64_t largest_code_sum(const rsk_part *p, uint64_t coordinate) {
-    const uint64_t width = (uint64_t)1 << p->width_bits, all = p->n_inputs * coordinate;
-    if (p->hash == RSK_MINHASH) return 0;
-    if (p->hash == RSK_L1) return 32767 * coordinate + 256 * width;
-    if (p->hash == RSK_POOL_TERNARY) return all + p->n_levels * width;
-    if (rsk_is_pool(p)) return (p->n_inputs < 3 ? p->n_inputs : 3) * coordinate + p->n_levels * width;
-    return p->directions == 0 ? all + width : 512 * all + 64 * width;
 }
 
 /* Numbers handled together. Without a heap the decoded sums of more than OUTPUTS outputs take several passes, each
@@ -162,9 +153,9 @@ static rsk_status check_decoded_bounds(const rsk_model *m, const rsk_part *p, ui
 
 rsk_status rsk_bounds_check_part(const rsk_model *m, const rsk_part *p, bool has_numeric, uint32_t *largest) {
     uint32_t sums[FACTORS];
-    const uint64_t coordinate = p->source == 0 ? largest_value(m, has_numeric) : largest_coordinate(m, has_numeric);
-    RSK_REFUSE_IF(largest_code_sum(p, coordinate) > LARGEST_INT, OVERFLOW);
-    if (p->decode != RSK_NO_DECODE) return check_decoded_bounds(m, p, largest);
+    const uint64_t coordinate = p->source == RSK_SOURCE_VALUES ? largest_value(m, has_numeric) : largest_coordinate(m, has_numeric);
+    RSK_REFUSE_IF(rsk_family_of(p)->largest_sum(p, coordinate) > LARGEST_INT, OVERFLOW);
+    if (p->decode != RSK_DECODE_NONE) return check_decoded_bounds(m, p, largest);
     for (uint32_t first = 0; first < p->n_numbers; first += FACTORS) {
         const uint32_t n = p->n_numbers - first < FACTORS ? p->n_numbers - first : FACTORS;
         RSK_TRY(sum_row_sizes(p, first, n, sums));

@@ -11,6 +11,8 @@
 
 #include "rsk.h"
 
+static inline uint8_t rsk_u8(const uint8_t *bytes) { return bytes[0]; }
+
 static inline uint16_t rsk_u16(const uint8_t *bytes) { return (uint16_t)(bytes[0] | bytes[1] << 8); }
 
 static inline uint32_t rsk_u32(const uint8_t *bytes) {
@@ -118,9 +120,9 @@ typedef struct rsk_value_walk {
 } rsk_value_walk;
 
 static inline bool rsk_value_is_boolean(const rsk_model *model, rsk_value_walk *walk, uint32_t value) {
-    if (model->kinds == NULL) return model->kinds_of_all == RSK_KINDS_BOOLEAN;
+    if (model->column_kinds == NULL) return model->kinds == RSK_KINDS_BOOLEAN;
     while (walk->end <= value) {
-        walk->kind = rsk_u16(model->kinds + 2 * (size_t)walk->n_columns++);
+        walk->kind = rsk_u16(model->column_kinds + 2 * (size_t)walk->n_columns++);
         walk->end += walk->kind == 0 ? 1 : walk->kind;
     }
     return walk->kind != 0;

@@ -1,4 +1,4 @@
-/* rsk_digest.c: the part of the reader that computes checksums: of bytes, and of regenerated hash functions.
+/* rsk_digest.c: checksums that the reader computes: of bytes, and of regenerated hash functions.
  *
  * docs/spec/format.md, sections 1 and 2; src/repsketch/io/digest.py is the same in Python.
  */
@@ -41,25 +41,16 @@ static uint32_t add_entries(const uint32_t table[256], uint32_t crc, const int8_
 
 static uint32_t digest_own_code(const uint32_t table[256], const rsk_part *p, uint32_t row, uint32_t code,
                                 uint32_t crc) {
+    const rsk_family *family = rsk_family_of(p);
     const uint32_t n = p->n_inputs < DIGEST_COORDINATES ? p->n_inputs : DIGEST_COORDINATES, seed = p->seed;
-    if (p->hash <= RSK_ANGULAR && p->directions == 0) {
+    if (rsk_has_terms(p)) {
         int8_t entries[DIGEST_COORDINATES];
         rsk_ternary_draw(seed, row, code, n, entries);
         crc = add_entries(table, crc, entries, n);
     } else {
-        for (uint32_t j = 0; j < n; j++) {
-            uint32_t word;
-            if (p->hash == RSK_MINHASH)
-                word = rsk_word(seed, RSK_STREAM_MINHASH, row, code, j);
-            else if (p->hash == RSK_L1)
-                word = rsk_bits_of(rsk_inverse_pitch(rsk_word(seed, RSK_STREAM_PITCH, row, code, 2 * j),
-                                                     rsk_word(seed, RSK_STREAM_PITCH, row, code, 2 * j + 1)));
-            else
-                word = rsk_bits_of(rsk_gaussian(rsk_word(seed, RSK_STREAM_GAUSSIAN, row, code, j)));
-            crc = add_word(table, crc, word);
-        }
+        for (uint32_t j = 0; j < n; j++) crc = add_word(table, crc, family->draw_entry(p, row, code, j));
     }
-    if (p->hash == RSK_L2) crc = add_offset(table, crc, seed, row, code);
+    if (family->has_offset) crc = add_offset(table, crc, seed, row, code);
     if (p->fold == RSK_UNIVERSAL) {
         crc = add_word(table, crc, rsk_word(seed, RSK_STREAM_FOLD, row, 0, 1));
         crc = add_word(table, crc, rsk_word(seed, RSK_STREAM_FOLD, row, code, 0));
@@ -70,13 +61,12 @@ static uint32_t digest_own_code(const uint32_t table[256], const rsk_part *p, ui
 /* The seeded bias of a code of a sparse pool, as 32 bits. */
 static uint32_t draw_bias_bits(const rsk_model *m, const rsk_part *p, uint32_t code, uint32_t n,
                                const uint32_t *positions, const int8_t *signs) {
-    const bool reads_values = p->source == 0 || m->projection_kind == RSK_NO_PROJECTION;
     rsk_value_walk walk = {0, 0, 0};
     rsk_bias bias;
     rsk_bias_start(&bias, p->seed, code, m->precision == RSK_INT, p->spread);
     for (uint32_t i = 0; i < n; i++)
-        rsk_bias_add(&bias, signs[i], reads_values && rsk_value_is_boolean(m, &walk, positions[i]));
-    return m->precision == RSK_INT ? (uint32_t)rsk_bias_whole(&bias) : rsk_bits_of(rsk_bias_float(&bias));
+        rsk_bias_add(&bias, signs[i], rsk_reads_values(m, p) && rsk_value_is_boolean(m, &walk, positions[i]));
+    return m->precision == RSK_INT ? (uint32_t)rsk_bias_int(&bias) : rsk_bits_of(rsk_bias_float(&bias));
 }
 
 static uint32_t digest_pool_code(const uint32_t table[256], const rsk_model *m, const rsk_part *p, uint32_t code,
@@ -84,7 +74,8 @@ static uint32_t digest_pool_code(const uint32_t table[256], const rsk_model *m, 
     const uint32_t n = p->n_inputs < DIGEST_COORDINATES ? p->n_inputs : DIGEST_COORDINATES;
     uint32_t positions[RSK_MAX_NONZEROS], n_nonzeros = 0;
     int8_t signs[RSK_MAX_NONZEROS], entries[DIGEST_COORDINATES] = {0};
-    if (p->hash == RSK_POOL_TERNARY && code >= p->n_axes)
+    const bool has_few = rsk_family_of(p)->most_nonzeros != 0;
+    if (!has_few && code >= p->n_axes)
         rsk_ternary_draw(p->seed, code, 0, n, entries);
     else
         n_nonzeros = rsk_pool_sparse(p->seed, code, p->n_inputs, p->n_nonzeros, p->n_axes, positions, signs);
@@ -93,12 +84,20 @@ static uint32_t digest_pool_code(const uint32_t table[256], const rsk_model *m, 
     crc = add_entries(table, crc, entries, n);
     if (!rsk_has_flag(p, RSK_SEEDED)) return crc;
     if (!rsk_has_bits(p)) return add_offset(table, crc, p->seed, code, 0);
-    if (p->hash != RSK_POOL_SPARSE) return crc;
+    if (!has_few) return crc;
     return add_word(table, crc, draw_bias_bits(m, p, code, n_nonzeros, positions, signs));
 }
 
-uint32_t rsk_digest_find(const rsk_model *m, const rsk_part *p, const uint32_t table[256]) {
-    if (p->hash == RSK_POOL_THRESHOLD) return 0;
-    if (rsk_is_pool(p)) return digest_pool_code(table, m, p, p->n_codes - 1, digest_pool_code(table, m, p, 0, 0));
+uint32_t rsk_digest_own(const rsk_model *m, const rsk_part *p, const uint32_t table[256]) {
+    (void)m;
     return digest_own_code(table, p, p->n_rows - 1, p->n_concat - 1, digest_own_code(table, p, 0, 0, 0));
+}
+
+uint32_t rsk_digest_pool(const rsk_model *m, const rsk_part *p, const uint32_t table[256]) {
+    return digest_pool_code(table, m, p, p->n_codes - 1, digest_pool_code(table, m, p, 0, 0));
+}
+
+uint32_t rsk_digest_find(const rsk_model *m, const rsk_part *p, const uint32_t table[256]) {
+    const rsk_family *family = rsk_family_of(p);
+    return family->digest == NULL ? 0 : family->digest(m, p, table);
 }

@@ -1,4 +1,4 @@
-/* rsk_extras.c: the part of the reader that checks exact sums and tables of intervals.
+/* rsk_extras.c: the reader's checks of exact sums and of tables of intervals.
  *
  * docs/spec/format.md, the end of section 3; src/repsketch/io/extras.py is the same in Python.
  */
@@ -49,7 +49,7 @@ static rsk_status check_affine(const rsk_model *m, const uint8_t *totals) {
 rsk_status rsk_sums_check(const rsk_model *m) {
     const rsk_part *p = &m->parts[0];
     RSK_REFUSE_IF(m->n_parts != 1 || rsk_is_pool(p) || m->precision != RSK_FLOAT32, SUMS);
-    RSK_REFUSE_IF(p->counter_type != RSK_COUNTER_FLOAT32 || p->decode != RSK_NO_DECODE, SUMS);
+    RSK_REFUSE_IF(p->counter_type != RSK_COUNTER_FLOAT32 || p->decode != RSK_DECODE_NONE, SUMS);
     const uint64_t n = (uint64_t)p->n_rows * p->n_buckets * p->n_numbers, n_outputs = m->n_outputs;
     RSK_REFUSE_IF(m->sums_nbytes != 16 + 8 * n + 24 * n_outputs, SIZE_MISMATCH);
     const uint64_t step_bits = rsk_u64(m->sums), exponent = step_bits >> 52;
@@ -69,8 +69,8 @@ rsk_status rsk_sums_check(const rsk_model *m) {
 }
 
 /* Confidences of a table of intervals, in per cent: docs/spec/format.md, INTERVALS. */
-static const uint8_t interval_levels[] = {50, 55, 60, 65, 70, 75, 80, 85, 90, 92, 94, 95, 96, 97, 98, 99};
-enum { N_INTERVAL_LEVELS = sizeof interval_levels, MAX_INTERVAL_BINS = 256 };
+static const uint8_t interval_confidences[] = {50, 55, 60, 65, 70, 75, 80, 85, 90, 92, 94, 95, 96, 97, 98, 99};
+enum { N_CONFIDENCES = sizeof interval_confidences, MAX_INTERVAL_BINS = 256 };
 
 /* (n, width) float32 numbers, each line rising; or not falling, from 0 up. */
 static rsk_status check_lines(const uint8_t *bytes, uint64_t n, uint32_t width, bool may_repeat) {
@@ -85,19 +85,19 @@ static rsk_status check_lines(const uint8_t *bytes, uint64_t n, uint32_t width, 
 }
 
 rsk_status rsk_intervals_check(const rsk_model *m) {
-    RSK_REFUSE_IF(m->task == 1, SECTION_UNEXPECTED);
+    RSK_REFUSE_IF(m->task == RSK_TASK_CLASSIFICATION, SECTION_UNEXPECTED);
     RSK_REFUSE_IF(m->intervals_nbytes < 8, SIZE_MISMATCH);
     const uint64_t n_rows = rsk_u32(m->intervals), n = m->n_outputs;
-    const uint32_t n_levels = rsk_u16(m->intervals + 4), n_bins = rsk_u16(m->intervals + 6);
-    RSK_TRY(rsk_count_check(n_levels, N_INTERVAL_LEVELS));
+    const uint32_t n_confidences = rsk_u16(m->intervals + 4), n_bins = rsk_u16(m->intervals + 6);
+    RSK_TRY(rsk_count_check(n_confidences, N_CONFIDENCES));
     RSK_TRY(rsk_count_check(n_bins, MAX_INTERVAL_BINS));
-    RSK_REFUSE_IF(((n_rows + 1) * interval_levels[n_levels - 1] + 99) / 100 > n_rows, SIZE_MISMATCH);
-    RSK_REFUSE_IF(m->intervals_nbytes != 8 + 4 * n * (2 * n_bins - 1 + n_levels), SIZE_MISMATCH);
+    RSK_REFUSE_IF(((n_rows + 1) * interval_confidences[n_confidences - 1] + 99) / 100 > n_rows, SIZE_MISMATCH);
+    RSK_REFUSE_IF(m->intervals_nbytes != 8 + 4 * n * (2 * n_bins - 1 + n_confidences), SIZE_MISMATCH);
     const uint8_t *borders = m->intervals + 8, *scales = borders + 4 * n * (n_bins - 1), *quantiles = scales + 4 * n * n_bins;
     RSK_TRY(check_lines(borders, n, n_bins - 1, false));
     for (uint64_t i = 0; i < n * n_bins; i++) {
         const uint32_t bits = rsk_u32(scales + 4 * i);
         RSK_REFUSE_IF(bits == 0 || bits > RSK_LARGEST_FINITE, SCALE);
     }
-    return check_lines(quantiles, n, n_levels, true);
+    return check_lines(quantiles, n, n_confidences, true);
 }

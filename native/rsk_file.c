@@ -9,9 +9,7 @@
 
 enum {
     FILE_CAP = 64 << 20,
-    COORDINATES_CAP = 1 << 20, /* columns and values too */
-    MODEL_NBYTES = 64,
-    GENERATOR = 1
+    COORDINATES_CAP = 1 << 20 /* columns and values too */
 };
 enum { TWO_TO_40 = 0x53800000 }; /* bits of a float32 number */
 
@@ -28,45 +26,30 @@ const char *rsk_status_text(rsk_status status) {
 
 /* ---- section 3, paragraph 1: MODEL ---- */
 
-static void read_model(const uint8_t *f, rsk_model *m) {
-    m->precision = f[0];
-    m->task = f[2];
-    m->n_parts = f[3];
-    m->projection_kind = f[4];
-    m->right_shift = f[5];
-    m->linear_type = f[6];
-    m->stored_as = f[7];
-    m->n_features = rsk_u32(f + 8);
-    m->n_columns = rsk_u32(f + 12);
-    m->n_values = rsk_u32(f + 16);
-    m->n_components = rsk_u32(f + 20);
-    m->n_outputs = rsk_u32(f + 24);
-    m->kinds_of_all = f[28];
-    m->flags = rsk_u16(f + 30);
-    m->low = rsk_i16(f + 32);
-    m->high = rsk_i16(f + 34);
-    m->limit = rsk_u16(f + 36);
-    m->offset_stored_as = f[38];
-    m->n_classes = rsk_u32(f + 40);
-    m->n_centers = rsk_u32(f + 44);
-    m->n_scales = rsk_u32(f + 48);
-    m->n_linear_gains = rsk_u32(f + 52);
-    m->center_bias = rsk_i8(f + 56);
-    m->scale_bias = rsk_i8(f + 57);
+static void read_model(const uint8_t *bytes, rsk_model *m) {
+#define FIELD(name, type, offset) m->name = rsk_##type(bytes + offset);
+    RSK_MODEL_FIELDS(FIELD)
+#undef FIELD
+}
+
+static bool has_zeros(const uint8_t *bytes) {
+#define ZEROS(offset, n) rsk_are_zero(bytes + offset, n) &&
+    return RSK_MODEL_UNUSED(ZEROS) true;
+#undef ZEROS
 }
 
 static rsk_status check_precision(const rsk_model *m) {
     const bool has_multipliers = (m->flags & RSK_HAS_MULTIPLIERS) != 0;
     if (m->precision == RSK_FLOAT32) {
         RSK_REFUSE_IF(m->right_shift != 0 || m->low != 0 || m->high != 0 || m->limit != 0 || has_multipliers, FIELD);
-        RSK_REFUSE_IF(m->linear_type > RSK_LINEAR_FLOAT32 || m->offset_stored_as != RSK_STORED_FLOAT32, FIELD);
+        RSK_REFUSE_IF(m->linear > RSK_LINEAR_FLOAT32 || m->offset_stored_as != RSK_STORED_FLOAT32, FIELD);
         return RSK_OK;
     }
-    RSK_REFUSE_IF(m->projection_kind == RSK_SHIFT_ONLY || m->projection_kind == RSK_MATRIX_FLOAT32, FIELD);
-    RSK_REFUSE_IF(m->linear_type == RSK_LINEAR_FLOAT32, FIELD);
-    RSK_REFUSE_IF(m->low >= m->high || m->low < -RSK_LARGEST_WHOLE, FIELD);
+    RSK_REFUSE_IF(m->projection == RSK_PROJECTION_SHIFT || m->projection == RSK_PROJECTION_FLOAT32, FIELD);
+    RSK_REFUSE_IF(m->linear == RSK_LINEAR_FLOAT32, FIELD);
+    RSK_REFUSE_IF(m->low >= m->high || m->low < -RSK_LARGEST_INT16, FIELD);
     if (rsk_has_matrix(m)) {
-        RSK_REFUSE_IF(m->limit == 0 || m->limit > RSK_LARGEST_WHOLE, SHIFT);
+        RSK_REFUSE_IF(m->limit == 0 || m->limit > RSK_LARGEST_INT16, SHIFT);
     } else {
         RSK_REFUSE_IF(m->limit != 0 || m->right_shift != 0 || has_multipliers, FIELD);
     }
@@ -80,33 +63,33 @@ static rsk_status check_float8_bias(const rsk_model *m, int8_t bias) {
 
 static rsk_status check_model(rsk_reader *r, rsk_model *m) {
     const uint8_t *f;
-    RSK_TRY(rsk_section_take(r, MODEL, MODEL_NBYTES, &f));
+    RSK_TRY(rsk_section_take(r, MODEL, RSK_MODEL_NBYTES, &f));
     read_model(f, m);
-    RSK_REFUSE_IF(m->precision > RSK_INT, FIELD);
-    RSK_REFUSE_IF(f[1] != GENERATOR, GENERATOR);
-    RSK_REFUSE_IF(m->task > 2, FIELD);
+    RSK_REFUSE_IF(m->precision > RSK_LAST_PRECISION, FIELD);
+    RSK_REFUSE_IF(m->generator != RSK_GENERATOR_VERSION, GENERATOR);
+    RSK_REFUSE_IF(m->task > RSK_LAST_TASK, FIELD);
     RSK_TRY(rsk_count_check(m->n_parts, RSK_MAX_PARTS));
-    RSK_REFUSE_IF(m->projection_kind > RSK_MATRIX_TERNARY, FIELD);
+    RSK_REFUSE_IF(m->projection > RSK_LAST_PROJECTION_KIND, FIELD);
     RSK_REFUSE_IF(m->right_shift > RSK_LARGEST_SHIFT, SHIFT);
-    RSK_REFUSE_IF(m->linear_type > RSK_LINEAR_INT8 || m->stored_as > RSK_STORED_FLOAT8, FIELD);
+    RSK_REFUSE_IF(m->linear > RSK_LAST_LINEAR_TYPE || m->stored_as > RSK_LAST_STORED_AS, FIELD);
     RSK_TRY(rsk_count_check(m->n_features, COORDINATES_CAP));
     RSK_TRY(rsk_count_check(m->n_columns, COORDINATES_CAP));
     RSK_TRY(rsk_count_check(m->n_values, COORDINATES_CAP));
     RSK_TRY(rsk_count_check(m->n_components, COORDINATES_CAP));
     RSK_TRY(rsk_count_check(m->n_outputs, RSK_COUNT_CAP));
-    RSK_REFUSE_IF(rsk_u16(f + 28) > RSK_KINDS_MIXED, FIELD);
-    RSK_REFUSE_IF(m->flags > 15, FLAGS);
+    RSK_REFUSE_IF(m->kinds > RSK_LAST_KINDS, FIELD);
+    RSK_REFUSE_IF(m->flags > RSK_ALL_MODEL_FLAGS, FLAGS);
     RSK_REFUSE_IF(m->offset_stored_as > RSK_STORED_BFLOAT16, FIELD);
-    RSK_REFUSE_IF(f[39] != 0 || !rsk_are_zero(f + 58, 6), PADDING);
+    RSK_REFUSE_IF(!has_zeros(f), PADDING);
     RSK_REFUSE_IF(m->n_classes > RSK_COUNT_CAP, SIZE_CAP);
     RSK_REFUSE_IF(m->n_classes != 0 && m->n_classes != (m->n_outputs < 2 ? 2 : m->n_outputs), CLASS_COUNT);
-    RSK_REFUSE_IF(m->n_classes != 0 && m->task != 1, CLASS_COUNT);
+    RSK_REFUSE_IF(m->n_classes != 0 && m->task != RSK_TASK_CLASSIFICATION, CLASS_COUNT);
     RSK_TRY(check_precision(m));
     const bool has_shift = (m->flags & RSK_HAS_SHIFT) != 0, has_columns = (m->flags & RSK_HAS_COLUMNS) != 0;
-    RSK_REFUSE_IF(m->projection_kind == RSK_SHIFT_ONLY && !has_shift, FIELD);
-    RSK_REFUSE_IF(m->projection_kind == RSK_NO_PROJECTION && has_shift, FIELD);
+    RSK_REFUSE_IF(m->projection == RSK_PROJECTION_SHIFT && !has_shift, FIELD);
+    RSK_REFUSE_IF(m->projection == RSK_PROJECTION_NONE && has_shift, FIELD);
     RSK_REFUSE_IF(!rsk_has_matrix(m) && m->n_components != m->n_values, SIZE_MISMATCH);
-    if (m->linear_type >= RSK_LINEAR_INT16) {
+    if (m->linear >= RSK_LINEAR_INT16) {
         RSK_REFUSE_IF(m->n_linear_gains != 1 && m->n_linear_gains != m->n_outputs, SIZE_MISMATCH);
     } else {
         RSK_REFUSE_IF(m->n_linear_gains != 0, SIZE_MISMATCH);
@@ -120,12 +103,12 @@ static rsk_status check_model(rsk_reader *r, rsk_model *m) {
 
 static rsk_status check_kinds(rsk_reader *r, rsk_model *m) {
     uint64_t n_values = m->n_columns;
-    r->n_numeric = m->kinds_of_all == RSK_KINDS_NUMERIC ? m->n_columns : 0;
-    if (m->kinds_of_all == RSK_KINDS_MIXED) {
-        RSK_TRY(rsk_section_take(r, KINDS, 2 * (uint64_t)m->n_columns, &m->kinds));
+    r->n_numeric = m->kinds == RSK_KINDS_NUMERIC ? m->n_columns : 0;
+    if (m->kinds == RSK_KINDS_MIXED) {
+        RSK_TRY(rsk_section_take(r, KINDS, 2 * (uint64_t)m->n_columns, &m->column_kinds));
         n_values = 0;
         for (uint32_t i = 0; i < m->n_columns; i++) {
-            const uint16_t kind = rsk_u16(m->kinds + 2 * (size_t)i);
+            const uint16_t kind = rsk_u16(m->column_kinds + 2 * (size_t)i);
             r->n_numeric += kind == 0;
             n_values += kind == 0 ? 1 : kind;
         }
@@ -161,11 +144,11 @@ static rsk_status check_columns(rsk_reader *r, rsk_model *m) {
 
 static rsk_status check_projection(rsk_reader *r, rsk_model *m) {
     const uint64_t n = (uint64_t)m->n_values * m->n_components, p = m->n_components;
-    const bool is_whole_matrix = m->projection_kind >= RSK_MATRIX_INT8;
-    if (m->projection_kind == RSK_MATRIX_FLOAT32)
-        RSK_TRY(rsk_floats_take(r, PROJECTION, n, TWO_TO_40, RSK_NOT_FINITE, &m->projection));
-    else if (is_whole_matrix)
-        RSK_TRY(rsk_whole_take(r, PROJECTION, n, m->projection_kind == RSK_MATRIX_INT8 ? 8 : 2, &m->projection));
+    const bool is_int_matrix = m->projection >= RSK_PROJECTION_INT8;
+    if (m->projection == RSK_PROJECTION_FLOAT32)
+        RSK_TRY(rsk_floats_take(r, PROJECTION, n, TWO_TO_40, RSK_NOT_FINITE, &m->projection_matrix));
+    else if (is_int_matrix)
+        RSK_TRY(rsk_ints_take(r, PROJECTION, n, m->projection == RSK_PROJECTION_INT8 ? 8 : 2, &m->projection_matrix));
     if ((m->flags & RSK_HAS_SHIFT) && m->precision == RSK_FLOAT32)
         RSK_TRY(rsk_floats_take(r, SHIFT, p, TWO_TO_40, RSK_NOT_FINITE, &m->shift));
     else if (m->flags & RSK_HAS_SHIFT)
@@ -174,7 +157,7 @@ static rsk_status check_projection(rsk_reader *r, rsk_model *m) {
         RSK_TRY(rsk_section_take(r, MULTIPLIERS, 2 * p, &m->multipliers));
         for (uint64_t j = 0; j < p; j++) RSK_REFUSE_IF(rsk_i16(m->multipliers + 2 * j) <= 0, SCALE);
     }
-    if (is_whole_matrix && m->precision == RSK_FLOAT32) {
+    if (is_int_matrix && m->precision == RSK_FLOAT32) {
         RSK_TRY(rsk_floats_take(r, PROJECTION_SCALES, p, TWO_TO_40, RSK_SCALE, &m->projection_scales));
         RSK_TRY(rsk_not_zero_check(m->projection_scales, p));
     }
@@ -193,10 +176,10 @@ static rsk_status check_offset(rsk_reader *r, rsk_model *m) {
 
 static rsk_status check_outputs(rsk_reader *r, rsk_model *m) {
     const uint64_t n = (uint64_t)m->n_components * m->n_outputs;
-    if (m->linear_type == RSK_LINEAR_FLOAT32)
-        RSK_TRY(rsk_floats_take(r, LINEAR, n, TWO_TO_40, RSK_NOT_FINITE, &m->linear));
-    else if (m->linear_type != RSK_NO_LINEAR)
-        RSK_TRY(rsk_whole_take(r, LINEAR, n, rsk_linear_bits(m), &m->linear));
+    if (m->linear == RSK_LINEAR_FLOAT32)
+        RSK_TRY(rsk_floats_take(r, LINEAR, n, TWO_TO_40, RSK_NOT_FINITE, &m->linear_matrix));
+    else if (m->linear != RSK_LINEAR_NONE)
+        RSK_TRY(rsk_ints_take(r, LINEAR, n, rsk_linear_bits(m), &m->linear_matrix));
     RSK_TRY(rsk_floats_take(r, LINEAR_GAIN, m->n_linear_gains, RSK_LARGEST_FINITE, RSK_SCALE, &m->linear_gain));
     RSK_TRY(rsk_not_zero_check(m->linear_gain, m->n_linear_gains));
     return check_offset(r, m);
@@ -218,8 +201,8 @@ static rsk_status check_optional(const rsk_reader *r, rsk_model *m) {
     if (m->sums != NULL) RSK_TRY(rsk_sums_check(m));
     if (m->metadata != NULL) RSK_TRY(rsk_metadata_check(m->metadata, m->metadata_nbytes));
     if (m->categories != NULL)
-        RSK_TRY(rsk_categories_check(m->categories, m->categories_nbytes, m->kinds,
-                                     m->kinds == NULL ? 0 : m->n_columns));
+        RSK_TRY(rsk_categories_check(m->categories, m->categories_nbytes, m->column_kinds,
+                                     m->column_kinds == NULL ? 0 : m->n_columns));
     if (m->intervals != NULL) RSK_TRY(rsk_intervals_check(m));
     return RSK_OK;
 }

@@ -66,7 +66,7 @@ static double logarithm(double x) {
     return exponent * 0.6931471805599453 + 2.0 * s * series;
 }
 
-/* Square root of 1 <= x < 2^52, correctly rounded, digit by digit in whole numbers: compilers keep a call of libm's
+/* Square root of 1 <= x < 2^52, correctly rounded, digit by digit in integers: compilers keep a call of libm's
  * sqrt beside the instruction, and the smallest devices have neither. */
 static double square_root(double x) {
     uint64_t bits;
@@ -152,14 +152,14 @@ uint32_t rsk_pool_sparse(uint32_t seed, uint32_t code, uint32_t n_features, uint
     return n;
 }
 
-void rsk_bias_start(rsk_bias *bias, uint32_t seed, uint32_t code, bool is_whole, uint32_t spread) {
+void rsk_bias_start(rsk_bias *bias, uint32_t seed, uint32_t code, bool is_int, uint32_t spread) {
     memset(bias, 0, sizeof *bias);
     bias->seed = seed;
     bias->code = code;
     bias->pair_index = 0xFFFFFFFFu;
-    bias->is_whole = is_whole;
-    if (is_whole)
-        bias->whole_spread = spread;
+    bias->is_int = is_int;
+    if (is_int)
+        bias->int_spread = spread;
     else
         memcpy(&bias->spread, &spread, sizeof bias->spread);
 }
@@ -177,9 +177,9 @@ void rsk_bias_add(rsk_bias *bias, int8_t sign, bool is_boolean) {
     }
     const uint32_t word = bias->pair[index % 2];
     const int32_t g = (int32_t)((word & 255u) + (word >> 8 & 255u) + (word >> 16 & 255u) + (word >> 24)) - 510;
-    if (bias->is_whole) {
-        const int64_t product = g * bias->whole_spread, step = (product - (product & 255)) / 256; /* rounded down */
-        bias->whole_sum += sign < 0 ? -step : step;
+    if (bias->is_int) {
+        const int64_t product = g * bias->int_spread, step = (product - (product & 255)) / 256; /* rounded down */
+        bias->int_sum += sign < 0 ? -step : step;
     } else {
         const float step = (float)g * bias->spread;
         bias->sum = sign < 0 ? bias->sum - step : bias->sum + step;
@@ -197,8 +197,8 @@ float rsk_bias_float(const rsk_bias *bias) {
     return bias->n_booleans == bias->n_nonzeros ? (float)boolean_bias(bias) : bias->sum;
 }
 
-int32_t rsk_bias_whole(const rsk_bias *bias) {
-    return bias->n_booleans == bias->n_nonzeros ? boolean_bias(bias) : (int32_t)bias->whole_sum;
+int32_t rsk_bias_int(const rsk_bias *bias) {
+    return bias->n_booleans == bias->n_nonzeros ? boolean_bias(bias) : (int32_t)bias->int_sum;
 }
 
 uint32_t rsk_fold(uint32_t seed, uint32_t row, const int32_t *codes, uint32_t n_concat, uint32_t n_buckets) {

@@ -1,7 +1,7 @@
 /* rsk_hash.h: the generator of a sketch's hash functions and the fold of codes into buckets.
  *
  * docs/spec/generator.md and docs/spec/inference.md (*Codes of a pool*) are the specification; src/repsketch/lsh
- * is the oracle. Whole-number arithmetic and single IEEE operations only, so the results are the same everywhere
+ * is the oracle. Integer arithmetic and single IEEE operations only, so the results are the same everywhere
  * (compile with -ffp-contract=off).
  */
 #ifndef RSK_HASH_H
@@ -10,22 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rsk_format.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* What a word is used for; Stream in src/repsketch/lsh/generator.py. */
-enum {
-    RSK_STREAM_TERNARY = 1,
-    RSK_STREAM_GAUSSIAN = 2,
-    RSK_STREAM_OFFSET = 3,
-    RSK_STREAM_FOLD = 4,
-    RSK_STREAM_PITCH = 5,
-    RSK_STREAM_CELL = 6,
-    RSK_STREAM_MINHASH = 7,
-    RSK_STREAM_SPARSE = 8,
-    RSK_STREAM_BIAS = 9
-};
 
 /* Threefry-2x32-20: two words for a key and a counter of two words each. */
 void rsk_threefry(uint32_t key0, uint32_t key1, uint32_t counter0, uint32_t counter1, uint32_t out[2]);
@@ -61,25 +50,25 @@ uint32_t rsk_pool_sparse(uint32_t seed, uint32_t code, uint32_t n_features, uint
  *     rsk_bias_start(&bias, part->seed, code, model->precision == RSK_INT, part->spread);
  *     rsk_bias_add(&bias, sign, is_boolean);                      for every non-zero, in rising order of position
  *     float in_float32 = rsk_bias_float(&bias);                   or
- *     int32_t in_int = rsk_bias_whole(&bias);
+ *     int32_t in_int = rsk_bias_int(&bias);
  */
 typedef struct rsk_bias {
     uint32_t seed, code;
     uint32_t n_nonzeros, n_minus, n_booleans;
     uint32_t pair[2];    /* words of non-zeros 2i and 2i + 1, i = pair_index */
     uint32_t pair_index; /* 0xFFFFFFFF: none yet */
-    bool is_whole;
+    bool is_int;
     float spread, sum; /* float32 precision */
-    int64_t whole_spread, whole_sum;
+    int64_t int_spread, int_sum;
 } rsk_bias;
 
-/* spread: the 32 bits of the part's field, a float32 or (is_whole) a whole number up to 32767. */
-void rsk_bias_start(rsk_bias *bias, uint32_t seed, uint32_t code, bool is_whole, uint32_t spread);
+/* spread: the 32 bits of the part's field, a float32 or (is_int) an integer up to 32767. */
+void rsk_bias_start(rsk_bias *bias, uint32_t seed, uint32_t code, bool is_int, uint32_t spread);
 /* is_boolean: the non-zero sits on a boolean or categorical value. */
 void rsk_bias_add(rsk_bias *bias, int8_t sign, bool is_boolean);
 float rsk_bias_float(const rsk_bias *bias);
 /* Of up to 2^20 non-zeros with random signs: 2^31 is 190 standard deviations away, so 32 bits are enough. */
-int32_t rsk_bias_whole(const rsk_bias *bias);
+int32_t rsk_bias_int(const rsk_bias *bias);
 
 /* Bucket in [0, n_buckets) of the n_concat codes of one row; n_buckets <= 65536. */
 uint32_t rsk_fold(uint32_t seed, uint32_t row, const int32_t *codes, uint32_t n_concat, uint32_t n_buckets);

@@ -8,6 +8,37 @@
 #include "rsk_hash.h"
 #include "rsk_plan.h"
 
+/* What rsk_<isa>.inc may define. Whatever it does not define runs as plain loops; all of it gives the same bits.
+ *
+ * ISA_INT16    vectors V of N16 int16 lanes, N_V = RSK_LANES / N16 of them a block: rsk_int16.inc, single rows
+ *     V_SET(x) V_LOAD(p) V_STORE(p, v)     all lanes x; aligned load; store
+ *     V_ADD V_SUB V_MIN V_MAX V_XOR V_OR   modulo 2^16; signed
+ *     V_MULTIPLY V_MULTIPLY_HIGH           low half of a product; high half of an unsigned one
+ *     V_COUNT, V_COUNT_OF(n)               a number of bits to shift by
+ *     V_SHIFT_BY(v, count) V_SHIFT(v, n)   right, with the sign          V_SHIFT_LEFT(v, n)
+ *     V_NOT_NEGATIVE(v)                    1 where v >= 0, else 0        V_IS_ZERO(v)   no lane differs from 0
+ *     V_ADD_IF_BELOW(v, a, b)              v + (a < b), unsigned
+ *     V_PICK(v, a, b, p)                   v, which is 0 there, and where a equals b the numbers at p
+ *     V_MULTIPLY_BYTES(a, b)               unsigned a times signed b, neighbouring products added (RSK_COLUMNS_PAIRS)
+ *     V_BYTE_TABLE, V_ADD_BYTES(table, n, bucket[N_V], sums[N_V])
+ *                                          adds bytes out of a table of n <= V_BYTE_TABLE by 16-bit indices
+ *     V_FLUSH(sums[N_V], accumulators)     adds to int32 and clears, at least every ROWS_BETWEEN_FLUSHES rows
+ *     W_SET W_LOAD W_STORE W_ADD, N32      the same vectors as N32 int32 lanes
+ *     W_MULTIPLY_PAIRS(a, b)               int16 products, neighbouring ones added to an int32
+ * ISA_COLUMNS  the layout of directions for single rows, RSK_COLUMNS_...; of RSK_COLUMNS_TRIPLES
+ *     V_LOOK_UP(table, bytes)              entries of a vector by N16 bytes
+ * ISA_BYTE_TABLES (with ISA_INT16)         rows of one code of 8 bits
+ *     V_ODD_BYTES() V_ADD_TABLE(table, odd, t[N_V], sums[N_V]) V_FLUSH_TABLE(sums, accumulators)
+ * ISA_BITS     bits_accumulate             rows of bits over columns of bytes
+ * ISA_ROWS     fast_read_rows, fast_project   reading rows and projecting them, in the int precision
+ * ISA_READS_BYTES 1                        fast_read_rows takes rows of uint8_t as they lie
+ * ISA_FLOAT    vectors F of NF floats and I of as many int32: rsk_float.inc
+ *     F_SET F_LOAD F_STORE F_ADD F_MULTIPLY F_DIVIDE F_MIN F_MAX
+ *     F_FLOOR(x) F_NOT_NEGATIVE(x)         as I           F_LOOK_UP(counters, n, bucket)   floats by index
+ *     F_TURN(from, stride, n_columns, to)  16 rows as columns, RSK_LANES apart
+ *     I_SET I_LOAD I_STORE I_ADD I_AND I_MULTIPLY I_HALF(x)   the upper 16 bits
+ */
+
 #if defined(__GNUC__)
 #define RSK_MAYBE_UNUSED __attribute__((unused)) /* some instruction sets have their own */
 #define RSK_NOINLINE __attribute__((noinline))   /* what is rare must not take registers from what is hot */
@@ -40,17 +71,17 @@ static inline int32_t clamp16(int32_t x) { return x < -32768 ? -32768 : x > 3276
 
 static inline int32_t clamp_level(int32_t x, int32_t n) { return x < 0 ? 0 : x > n - 1 ? n - 1 : x; }
 
-/* Floor as a whole number; clamped before it is converted, so that no conversion overflows. */
+/* Floor as an integer; clamped before it is converted, so that no conversion overflows. */
 static inline int32_t floor_code(float x) {
     x = x < -32768.0f ? -32768.0f : x > 32767.0f ? 32767.0f : x;
-    const int32_t whole = (int32_t)x;
-    return whole - ((float)whole > x);
+    const int32_t number = (int32_t)x;
+    return number - ((float)number > x);
 }
 
 static inline int32_t floor_level(float x, float n) {
     x = x < -1.0f ? -1.0f : x > n ? n : x;
-    const int32_t whole = (int32_t)x;
-    return whole - ((float)whole > x);
+    const int32_t number = (int32_t)x;
+    return number - ((float)number > x);
 }
 
 /* The first NaN or infinity of a row, or n. */
@@ -72,7 +103,7 @@ static inline size_t first_bad(const float *row, size_t n, int accepts_nan) {
     return n;
 }
 
-/* All columns of one row as whole numbers; none may be missing. */
+/* All columns of one row as integers; none may be missing. */
 static inline void one_columns_of(const rsk_plan *plan, const float *restrict row, int16_t *restrict all) {
     const rsk_model *m = &plan->model;
     const float low = m->low, high = m->high;
@@ -80,7 +111,7 @@ static inline void one_columns_of(const rsk_plan *plan, const float *restrict ro
         float x = (row[i] - plan->centers[i]) * plan->scales[i];
         x = x < low ? low : x;
         x = x > high ? high : x;
-        uint32_t bits; /* adding 1.5 * 2^23 rounds to a whole number and leaves it in the lowest bits */
+        uint32_t bits; /* adding 1.5 * 2^23 rounds to an integer and leaves it in the lowest bits */
         x += 12582912.0f;
         memcpy(&bits, &x, sizeof bits);
         const int32_t number = (int32_t)(bits - 0x4B400000u), is_boolean = plan->are_boolean[i];

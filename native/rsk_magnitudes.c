@@ -1,4 +1,4 @@
-/* rsk_magnitudes.c: the part of the reader that refuses stored magnitudes from which outputs could become infinite.
+/* rsk_magnitudes.c: the reader refuses stored magnitudes from which outputs could become infinite.
  *
  * docs/spec/inference.md, *Bounds of magnitudes*; src/repsketch/sketch/magnitudes.py is the same in Python. Largest
  * sizes do not depend on an order, and the few float64 operations have the one of the page: readers agree to the bit.
@@ -17,7 +17,7 @@ static double largest_float(const uint8_t *floats, uint64_t n) {
     return rsk_float_of(largest);
 }
 
-static double largest_whole(const uint8_t *numbers, uint64_t n, uint32_t bits) {
+static double largest_int(const uint8_t *numbers, uint64_t n, uint32_t bits) {
     int32_t largest = 0;
     for (uint64_t i = 0; i < n; i++) {
         const int32_t number = rsk_packed_signed(numbers, i, bits), size = number < 0 ? -number : number;
@@ -35,13 +35,13 @@ static double largest_offset(const rsk_model *m) {
     return rsk_float_of(largest);
 }
 
-/* Largest accumulator of a part in the float32 precision. */
+/* Largest accumulator of a group of rows in the float32 precision. */
 static rsk_status find_accumulator(const rsk_model *m, const rsk_part *p, double *accumulator) {
     const uint64_t n_counters = (uint64_t)p->n_rows * p->n_buckets * p->n_numbers;
     const uint64_t n_decode = (uint64_t)(p->decode == RSK_DECODE_ROWS ? p->n_rows : p->n_numbers) * m->n_outputs;
-    const double decode = p->decode == RSK_NO_DECODE ? 1.0 : largest_float(p->decode_matrix, n_decode);
+    const double decode = p->decode == RSK_DECODE_NONE ? 1.0 : largest_float(p->decode_matrix, n_decode);
     double read = p->counter_type == RSK_COUNTER_FLOAT32 ? largest_float(p->counters, n_counters)
-                                                         : largest_whole(p->counters, n_counters, rsk_counter_bits(p));
+                                                         : largest_int(p->counters, n_counters, rsk_counter_bits(p));
     if (rsk_has_flag(p, RSK_INTERPOLATED)) read = read * 3.0;
     RSK_REFUSE_IF(read > LARGEST_MAGNITUDE, MAGNITUDE);
     if (p->decode == RSK_DECODE_ROWS) read = read * decode;
@@ -61,10 +61,10 @@ rsk_status rsk_magnitudes_check(const rsk_model *m, const rsk_sum_bounds *bounds
         if (m->precision == RSK_FLOAT32) RSK_TRY(find_accumulator(m, p, &accumulator));
         output = output + accumulator * largest_float(p->gain, p->n_gains);
     }
-    if (m->linear_type == RSK_LINEAR_FLOAT32) {
-        const double slope = largest_float(m->linear, (uint64_t)m->n_components * m->n_outputs);
+    if (m->linear == RSK_LINEAR_FLOAT32) {
+        const double slope = largest_float(m->linear_matrix, (uint64_t)m->n_components * m->n_outputs);
         output = output + (double)m->n_components * LARGEST_COORDINATE * slope;
-    } else if (m->linear_type != RSK_NO_LINEAR) {
+    } else if (m->linear != RSK_LINEAR_NONE) {
         output = output + (double)bounds->linear * largest_float(m->linear_gain, m->n_linear_gains);
     }
     RSK_REFUSE_IF(output > LARGEST_MAGNITUDE, MAGNITUDE);

@@ -1,62 +1,48 @@
-/* rsk_part.c: section 3, paragraph 8 of docs/spec/format.md: the parts of a model. */
+/* rsk_part.c: section 3, paragraph 8 of docs/spec/format.md: the groups of rows of a model. */
+#include "rsk_family.h"
 #include "rsk_hash.h"
 #include "rsk_sections.h"
 
-enum { PART_NBYTES = 80, CONCAT_CAP = 4096, LARGEST_WIDTH_BITS = 15 };
+enum { CONCAT_CAP = 4096, LARGEST_WIDTH_BITS = 15 };
 
-static bool has_bandwidth(const rsk_part *p) { return p->hash == RSK_L2 || p->hash == RSK_L1; }
-
-static void read_part(const uint8_t *f, const rsk_model *m, rsk_part *p) {
-    p->source = f[0];
-    p->hash = f[1];
-    p->directions = f[2];
-    p->fold = f[3];
-    p->counter_type = f[4];
-    p->aggregate = f[5];
-    p->decode = f[6];
-    p->decode_shift = f[7];
-    p->width_bits = f[8];
-    p->flags = f[9];
-    p->n_nonzeros = f[10];
-    p->threshold_nbytes = f[12];
-    p->decode_stored_as = f[13];
-    p->seed = rsk_u32(f + 24);
-    p->n_rows = rsk_u32(f + 28);
-    p->n_concat = rsk_u32(f + 32);
-    p->n_buckets = rsk_u32(f + 36);
-    p->n_levels = rsk_u32(f + 40);
-    p->n_codes = rsk_u32(f + 44);
-    p->n_axes = rsk_u32(f + 48);
-    p->n_numbers = rsk_u32(f + 52);
-    p->n_groups = rsk_u32(f + 56);
-    p->n_gains = rsk_u32(f + 60);
-    p->spread = rsk_u32(f + 64);
-    p->n_inputs = p->source == 0 ? m->n_values : m->n_components;
+static void read_part(const uint8_t *bytes, const rsk_model *m, rsk_part *p) {
+#define FIELD(name, type, offset) p->name = rsk_##type(bytes + offset);
+    RSK_PART_FIELDS(FIELD)
+#undef FIELD
+    p->n_inputs = p->source == RSK_SOURCE_VALUES ? m->n_values : m->n_components;
 }
 
-static rsk_status check_part_kinds(const uint8_t *f, const rsk_model *m, const rsk_part *p) {
-    const bool is_whole = m->precision == RSK_INT;
-    RSK_REFUSE_IF(p->source > 1 || (p->source == 0 && m->projection_kind == RSK_NO_PROJECTION), FIELD);
-    RSK_REFUSE_IF(p->hash > RSK_L1 && (p->hash < RSK_POOL_TERNARY || p->hash > RSK_POOL_THRESHOLD), HASH);
-    RSK_REFUSE_IF(p->directions > 1 || (p->directions != 0 && p->hash > RSK_ANGULAR), FIELD);
-    RSK_REFUSE_IF(p->fold > RSK_DIRECT || (p->fold == RSK_UNIVERSAL && rsk_is_pool(p)), FIELD);
-    RSK_REFUSE_IF(p->fold == RSK_DIRECT && (p->hash == RSK_MINHASH || p->hash == RSK_L1), FIELD);
-    RSK_REFUSE_IF(p->counter_type > RSK_COUNTER_INT4, COUNTER_TYPE);
-    RSK_REFUSE_IF(is_whole && p->counter_type == RSK_COUNTER_FLOAT32, COUNTER_TYPE);
-    RSK_REFUSE_IF(p->aggregate > RSK_MEDIAN_OF_MEANS || p->decode > RSK_DECODE_ROWS, FIELD);
+static bool has_zeros(const uint8_t *bytes) {
+#define ZEROS(offset, n) rsk_are_zero(bytes + offset, n) &&
+    return RSK_PART_UNUSED(ZEROS) true;
+#undef ZEROS
+}
+
+static rsk_status check_part_kinds(const uint8_t *bytes, const rsk_model *m, const rsk_part *p) {
+    const bool is_int = m->precision == RSK_INT;
+    const rsk_family *family = rsk_family_find(p->hash);
+    RSK_REFUSE_IF(p->source > RSK_LAST_SOURCE, FIELD);
+    RSK_REFUSE_IF(p->source == RSK_SOURCE_VALUES && m->projection == RSK_PROJECTION_NONE, FIELD);
+    RSK_REFUSE_IF(family == NULL, HASH);
+    RSK_REFUSE_IF(p->directions > RSK_LAST_DIRECTION_KIND || (p->directions != 0 && !family->has_directions), FIELD);
+    RSK_REFUSE_IF(p->fold > RSK_LAST_FOLD || (p->fold == RSK_UNIVERSAL && rsk_is_pool(p)), FIELD);
+    RSK_REFUSE_IF(p->fold == RSK_DIRECT && !family->has_order, FIELD);
+    RSK_REFUSE_IF(p->counter_type > RSK_LAST_COUNTER_TYPE, COUNTER_TYPE);
+    RSK_REFUSE_IF(is_int && p->counter_type == RSK_COUNTER_FLOAT32, COUNTER_TYPE);
+    RSK_REFUSE_IF(p->aggregate > RSK_LAST_AGGREGATE || p->decode > RSK_LAST_DECODE_KIND, FIELD);
     RSK_REFUSE_IF(p->decode_shift > RSK_LARGEST_SHIFT, SHIFT);
-    RSK_REFUSE_IF(p->decode_shift != 0 && !(is_whole && p->decode == RSK_DECODE_SHARED), FIELD);
-    RSK_REFUSE_IF(p->decode_stored_as > 1, FIELD);
-    RSK_REFUSE_IF(p->decode_stored_as != 0 && !(is_whole && p->decode != RSK_NO_DECODE), FIELD);
+    RSK_REFUSE_IF(p->decode_shift != 0 && !(is_int && p->decode == RSK_DECODE_SHARED), FIELD);
+    RSK_REFUSE_IF(p->decode_stored_as > RSK_LAST_DECODE_BITS, FIELD);
+    RSK_REFUSE_IF(p->decode_stored_as != 0 && !(is_int && p->decode != RSK_DECODE_NONE), FIELD);
     RSK_REFUSE_IF(p->width_bits > LARGEST_WIDTH_BITS, SHIFT);
-    RSK_REFUSE_IF(p->width_bits != 0 && !is_whole, FIELD);
-    RSK_REFUSE_IF(p->flags > 31, FLAGS);
+    RSK_REFUSE_IF(p->width_bits != 0 && !is_int, FIELD);
+    RSK_REFUSE_IF(p->flags > RSK_ALL_PART_FLAGS, FLAGS);
     RSK_REFUSE_IF(p->flags != 0 && !rsk_is_pool(p), FIELD);
-    RSK_REFUSE_IF(f[11] != has_bandwidth(p), PARAMETER_COUNT);
-    RSK_REFUSE_IF(!rsk_are_zero(f + 14, 2) || !rsk_are_zero(f + 72, 8), PADDING);
-    const double bandwidth = rsk_f64(f + 16);
-    RSK_REFUSE_IF(has_bandwidth(p) && !(bandwidth >= 1e-30 && bandwidth <= 1e30), WIDTH);
-    RSK_REFUSE_IF(!has_bandwidth(p) && !rsk_are_zero(f + 16, 8), FIELD);
+    RSK_REFUSE_IF(p->n_parameters != family->has_bandwidth, PARAMETER_COUNT);
+    RSK_REFUSE_IF(!has_zeros(bytes), PADDING);
+    const double none = 0.0; /* all its bits: a negative zero is refused, too */
+    RSK_REFUSE_IF(family->has_bandwidth && !(p->width >= 1e-30 && p->width <= 1e30), WIDTH);
+    RSK_REFUSE_IF(!family->has_bandwidth && memcmp(&p->width, &none, sizeof none) != 0, FIELD);
     return RSK_OK;
 }
 
@@ -90,7 +76,7 @@ static rsk_status check_own(const rsk_part *p) {
 
 static rsk_status check_spread(const rsk_model *m, const rsk_part *p) {
     if (m->precision == RSK_INT) {
-        RSK_REFUSE_IF(p->spread > RSK_LARGEST_WHOLE, SCALE);
+        RSK_REFUSE_IF(p->spread > RSK_LARGEST_INT16, SCALE);
     } else {
         const float spread = rsk_float_of(p->spread);
         RSK_REFUSE_IF(!(spread >= 0.0f && spread <= 0x1p40f), SCALE);
@@ -100,49 +86,49 @@ static rsk_status check_spread(const rsk_model *m, const rsk_part *p) {
 }
 
 static rsk_status check_pool(const rsk_model *m, const rsk_part *p) {
-    const bool is_whole = m->precision == RSK_INT;
+    const bool is_int = m->precision == RSK_INT, is_stored = rsk_family_of(p)->is_stored;
     RSK_TRY(check_levels(p));
     RSK_REFUSE_IF(p->n_axes > p->n_codes || p->n_axes > p->n_inputs, FIELD);
-    if (p->hash == RSK_POOL_SPARSE) {
-        RSK_REFUSE_IF(p->n_nonzeros < 1 || p->n_nonzeros > RSK_MAX_NONZEROS, FIELD);
+    if (rsk_family_of(p)->most_nonzeros != 0 && !is_stored) {
+        RSK_REFUSE_IF(p->n_nonzeros < 1 || p->n_nonzeros > rsk_family_of(p)->most_nonzeros, FIELD);
     } else {
         RSK_REFUSE_IF(p->n_nonzeros != 0, FIELD);
     }
-    if (p->hash == RSK_POOL_THRESHOLD) {
+    if (is_stored) {
         RSK_REFUSE_IF(p->n_axes != 0 || (p->flags & ~(uint32_t)RSK_HAS_INDICES) != 0, FIELD);
-        RSK_REFUSE_IF(!is_whole && p->threshold_nbytes != 4, FIELD);
-        RSK_REFUSE_IF(is_whole && p->threshold_nbytes != 1 && p->threshold_nbytes != 2, FIELD);
+        RSK_REFUSE_IF(!is_int && p->threshold_nbytes != 4, FIELD);
+        RSK_REFUSE_IF(is_int && p->threshold_nbytes != 1 && p->threshold_nbytes != 2, FIELD);
     } else {
         RSK_REFUSE_IF(p->threshold_nbytes != 0, FIELD);
     }
     RSK_REFUSE_IF(rsk_has_bits(p) && rsk_has_flag(p, RSK_NORMALISED | RSK_INTERPOLATED), FIELD);
     RSK_REFUSE_IF(rsk_has_flag(p, RSK_INTERPOLATED) && p->n_concat != 1, FIELD);
-    RSK_REFUSE_IF(is_whole && !rsk_has_bits(p) && !rsk_has_flag(p, RSK_SEEDED) && p->width_bits == 0, SHIFT);
+    RSK_REFUSE_IF(is_int && !rsk_has_bits(p) && !rsk_has_flag(p, RSK_SEEDED) && p->width_bits == 0, SHIFT);
     RSK_TRY(check_spread(m, p));
     RSK_REFUSE_IF(!rsk_has_flag(p, RSK_HAS_INDICES) && p->n_codes != p->n_rows * p->n_concat, SIZE_MISMATCH);
     return RSK_OK;
 }
 
 static rsk_status check_reading(const rsk_model *m, const rsk_part *p) {
-    RSK_REFUSE_IF(p->decode == RSK_NO_DECODE && p->n_numbers != m->n_outputs, SIZE_MISMATCH);
+    RSK_REFUSE_IF(p->decode == RSK_DECODE_NONE && p->n_numbers != m->n_outputs, SIZE_MISMATCH);
     RSK_REFUSE_IF(p->decode == RSK_DECODE_ROWS && p->n_numbers != 1, SIZE_MISMATCH);
     RSK_REFUSE_IF(p->n_gains != 1 && p->n_gains != m->n_outputs, SIZE_MISMATCH);
     RSK_REFUSE_IF(p->aggregate != RSK_MEDIAN_OF_MEANS && p->n_groups != 1, FIELD);
-    RSK_REFUSE_IF(p->aggregate == RSK_MEDIAN_OF_MEANS && p->decode != RSK_NO_DECODE, FIELD);
+    RSK_REFUSE_IF(p->aggregate == RSK_MEDIAN_OF_MEANS && p->decode != RSK_DECODE_NONE, FIELD);
     RSK_REFUSE_IF(m->precision == RSK_INT && p->n_rows % p->n_groups != 0, FIELD);
     return RSK_OK;
 }
 
 static rsk_status check_part_arrays(rsk_reader *r, uint32_t base, const rsk_model *m, rsk_part *p) {
-    const bool is_whole = m->precision == RSK_INT;
+    const bool is_int = m->precision == RSK_INT;
     const uint64_t n_counters = (uint64_t)p->n_rows * p->n_buckets * p->n_numbers;
     const uint64_t n_decode = (uint64_t)(p->decode == RSK_DECODE_ROWS ? p->n_rows : p->n_numbers) * m->n_outputs;
     if (rsk_has_flag(p, RSK_HAS_INDICES))
         RSK_TRY(rsk_indices_take(r, base + INDICES, (uint64_t)p->n_rows * p->n_concat, p->n_codes, false, &p->indices));
-    if (p->hash == RSK_POOL_THRESHOLD) {
+    if (rsk_family_of(p)->is_stored) {
         RSK_TRY(rsk_indices_take(r, base + CODE_COLUMNS, p->n_codes, p->n_inputs, false, &p->code_columns));
-        if (is_whole)
-            RSK_TRY(rsk_whole_take(r, base + THRESHOLDS, p->n_codes, 8u * p->threshold_nbytes, &p->thresholds));
+        if (is_int)
+            RSK_TRY(rsk_ints_take(r, base + THRESHOLDS, p->n_codes, 8u * p->threshold_nbytes, &p->thresholds));
         else
             RSK_TRY(rsk_floats_take(r, base + THRESHOLDS, p->n_codes, RSK_LARGEST_FINITE, RSK_NOT_FINITE,
                                     &p->thresholds));
@@ -150,19 +136,19 @@ static rsk_status check_part_arrays(rsk_reader *r, uint32_t base, const rsk_mode
     if (p->counter_type == RSK_COUNTER_FLOAT32)
         RSK_TRY(rsk_floats_take(r, base + COUNTERS, n_counters, RSK_LARGEST_FINITE, RSK_NOT_FINITE, &p->counters));
     else
-        RSK_TRY(rsk_whole_take(r, base + COUNTERS, n_counters, rsk_counter_bits(p), &p->counters));
-    if (p->decode != RSK_NO_DECODE && is_whole)
-        RSK_TRY(rsk_whole_take(r, base + DECODE, n_decode, rsk_decode_bits(p), &p->decode_matrix));
-    else if (p->decode != RSK_NO_DECODE)
+        RSK_TRY(rsk_ints_take(r, base + COUNTERS, n_counters, rsk_counter_bits(p), &p->counters));
+    if (p->decode != RSK_DECODE_NONE && is_int)
+        RSK_TRY(rsk_ints_take(r, base + DECODE, n_decode, rsk_decode_bits(p), &p->decode_matrix));
+    else if (p->decode != RSK_DECODE_NONE)
         RSK_TRY(rsk_floats_take(r, base + DECODE, n_decode, RSK_LARGEST_FINITE, RSK_NOT_FINITE, &p->decode_matrix));
     RSK_TRY(rsk_floats_take(r, base + GAIN, p->n_gains, RSK_LARGEST_FINITE, RSK_NOT_FINITE, &p->gain));
     return rsk_not_zero_check(p->gain, p->n_gains);
 }
 
 rsk_status rsk_part_check(rsk_reader *r, uint32_t index, const rsk_model *m, rsk_part *p) {
-    const uint32_t base = PART_STRIDE * index;
+    const uint32_t base = RSK_PART_STRIDE * index;
     const uint8_t *f;
-    RSK_TRY(rsk_section_take(r, base + PART, PART_NBYTES, &f));
+    RSK_TRY(rsk_section_take(r, base + PART, RSK_PART_NBYTES, &f));
     read_part(f, m, p);
     RSK_TRY(check_part_kinds(f, m, p));
     RSK_TRY(check_part_sizes(p));
@@ -171,6 +157,6 @@ rsk_status rsk_part_check(rsk_reader *r, uint32_t index, const rsk_model *m, rsk
     RSK_TRY(check_part_arrays(r, base, m, p));
     if (m->precision == RSK_INT)
         RSK_TRY(rsk_bounds_check_part(m, p, r->n_numeric > 0, &r->bounds.accumulators[index]));
-    RSK_REFUSE_IF(rsk_digest_find(m, p, r->crc_table) != rsk_u32(f + 68), DIGEST);
+    RSK_REFUSE_IF(rsk_digest_find(m, p, r->crc_table) != p->digest, DIGEST);
     return RSK_OK;
 }

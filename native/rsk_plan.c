@@ -11,7 +11,7 @@ static void lay_out_columns(rsk_plan *plan, rsk_arena *a) {
     for (uint32_t i = 0; i < m->n_columns; i++) {
         rsk_column *column = columns + i;
         column->index = m->flags & RSK_HAS_COLUMNS ? rsk_packed(m->columns, i, rsk_index_bits(m->n_features)) : i;
-        column->kind = m->kinds ? rsk_u16(m->kinds + 2 * (size_t)i) : m->kinds_of_all;
+        column->kind = m->column_kinds ? rsk_u16(m->column_kinds + 2 * (size_t)i) : m->kinds;
         column->value = value;
         column->center = 0.0f;
         column->scale = 1.0f;
@@ -40,7 +40,7 @@ static void lay_out_bytes(rsk_plan *plan, rsk_arena *a) {
     plan->scales = scales;
     plan->boolean_masks = masks;
     plan->uses_bytes = 1;
-    plan->byte_base = m->projection_kind != RSK_NO_PROJECTION && m->low - has_missing < 0 ? -128 : 0;
+    plan->byte_base = m->projection != RSK_PROJECTION_NONE && m->low - has_missing < 0 ? -128 : 0;
     if (!centers) return;
     for (uint32_t i = 0; i < plan->byte_stride; i++) {
         centers[i] = 0.0f;
@@ -66,7 +66,7 @@ static void lay_out_bytes(rsk_plan *plan, rsk_arena *a) {
 /* The matrix as words of four entries of one component, for products of bytes; columns that are not used have zeros. */
 static void lay_out_packed(rsk_plan *plan, rsk_arena *a) {
     const rsk_model *m = &plan->model;
-    if (!plan->uses_bytes || m->projection_kind < RSK_MATRIX_INT8) return;
+    if (!plan->uses_bytes || m->projection < RSK_PROJECTION_INT8) return;
     const uint32_t n_words = (m->n_features + 3u) / 4u, p = m->n_components, n_blocks = (p + 7u) / 8u;
     int8_t *packed = take(a, (uint64_t)n_blocks * 8u * n_words, 4);
     int32_t *shift = take(a, n_blocks * 8u, 4);
@@ -78,13 +78,13 @@ static void lay_out_packed(rsk_plan *plan, rsk_arena *a) {
     for (uint32_t j = 0; j < p; j++) {
         int64_t total = 0;
         for (uint32_t i = 0; i < m->n_values; i++) {
-            const int8_t entry = plan->whole_projection[(size_t)i * p + j];
+            const int8_t entry = plan->int_projection[(size_t)i * p + j];
             const uint32_t column = plan->columns[i].index;
             packed[(((size_t)(j / 8u) * n_words + column / 4u) * 8u + j % 8u) * 4u + column % 4u] = entry;
             total += entry;
         }
         /* Modulo 2^32, as the sums of bytes are: their true values fit. */
-        const int64_t start = (plan->whole_shift ? plan->whole_shift[j] : 0) + plan->byte_base * total;
+        const int64_t start = (plan->int_shift ? plan->int_shift[j] : 0) + plan->byte_base * total;
         const uint32_t bits = (uint32_t)(uint64_t)start;
         memcpy(shift + j, &bits, sizeof bits);
     }
@@ -93,7 +93,7 @@ static void lay_out_packed(rsk_plan *plan, rsk_arena *a) {
 /* The same as pairs of 16-bit entries. */
 static void lay_out_pairs(rsk_plan *plan, rsk_arena *a) {
     const rsk_model *m = &plan->model;
-    if (m->precision != RSK_INT || m->projection_kind < RSK_MATRIX_INT8) return;
+    if (m->precision != RSK_INT || m->projection < RSK_PROJECTION_INT8) return;
     const uint32_t n_pairs = (m->n_values + 1u) / 2u, p = m->n_components;
     plan->pair_stride = (p + 3u) & ~3u;
     int16_t *pairs = take(a, (uint64_t)n_pairs * plan->pair_stride, 4);
@@ -102,38 +102,34 @@ static void lay_out_pairs(rsk_plan *plan, rsk_arena *a) {
     memset(pairs, 0, (size_t)n_pairs * plan->pair_stride * 4u);
     for (uint32_t i = 0; i < m->n_values; i++)
         for (uint32_t j = 0; j < p; j++)
-            pairs[((size_t)(i / 2u) * plan->pair_stride + j) * 2u + i % 2u] = plan->whole_projection[(size_t)i * p + j];
+            pairs[((size_t)(i / 2u) * plan->pair_stride + j) * 2u + i % 2u] = plan->int_projection[(size_t)i * p + j];
 }
 
 static void lay_out_projection(rsk_plan *plan, rsk_arena *a) {
     const rsk_model *m = &plan->model;
     const uint64_t n_matrix = (uint64_t)m->n_values * m->n_components, n_linear = (uint64_t)m->n_components * m->n_outputs;
-    if (m->projection_kind == RSK_MATRIX_FLOAT32) {
-        plan->projection = take_floats(a, m->projection, n_matrix);
-    } else if (m->projection_kind >= RSK_MATRIX_INT8) {
-        plan->whole_projection = take_int8(a, m->projection, n_matrix, m->projection_kind == RSK_MATRIX_INT8 ? 8 : 2);
+    if (m->projection == RSK_PROJECTION_FLOAT32) {
+        plan->projection = take_floats(a, m->projection_matrix, n_matrix);
+    } else if (m->projection >= RSK_PROJECTION_INT8) {
+        plan->int_projection = take_int8(a, m->projection_matrix, n_matrix, m->projection == RSK_PROJECTION_INT8 ? 8 : 2);
     }
     plan->projection_scales = take_floats(a, m->projection_scales, m->n_components);
     if (m->shift && m->precision == RSK_FLOAT32) plan->shift = take_floats(a, m->shift, m->n_components);
     if (m->shift && m->precision == RSK_INT) {
         int32_t *shift = take(a, m->n_components, 4);
-        plan->whole_shift = shift;
+        plan->int_shift = shift;
         if (shift)
             for (uint32_t i = 0; i < m->n_components; i++) shift[i] = rsk_i32(m->shift + 4 * (size_t)i);
     }
     if (m->multipliers) plan->multipliers = take_int16(a, m->multipliers, m->n_components, 16);
-    if (m->linear_type == RSK_LINEAR_FLOAT32) plan->linear = take_floats(a, m->linear, n_linear);
-    if (m->linear_type >= RSK_LINEAR_INT16)
-        plan->whole_linear = take_int16(a, m->linear, n_linear, m->linear_type == RSK_LINEAR_INT16 ? 16 : 8);
+    if (m->linear == RSK_LINEAR_FLOAT32) plan->linear = take_floats(a, m->linear_matrix, n_linear);
+    if (m->linear >= RSK_LINEAR_INT16)
+        plan->int_linear = take_int16(a, m->linear_matrix, n_linear, m->linear == RSK_LINEAR_INT16 ? 16 : 8);
     plan->linear_gain = take_gain(a, m->linear_gain, m->n_linear_gains, m->n_outputs);
     float *offset = take(a, m->n_outputs, sizeof(float));
     plan->offset = offset;
     if (offset)
         for (uint32_t c = 0; c < m->n_outputs; c++) offset[c] = rsk_stored(m->offset, c, m->offset_stored_as, 0);
-}
-
-static int has_terms(const rsk_part *part) {
-    return part->hash >= RSK_POOL_TERNARY || (part->hash <= RSK_ANGULAR && part->directions == 0);
 }
 
 /* Which codes of a pool the rows name, in rising order, and where each row finds its own among them. */
@@ -159,20 +155,20 @@ static uint32_t lay_out_used(rsk_plan_part *p, rsk_arena *a) {
     return n;
 }
 
-/* Largest size of what a part reads. */
+/* Largest size of what a group of rows reads. */
 static int64_t largest_input(const rsk_model *m, const rsk_part *part) {
-    if (part->source == 1 && m->projection_kind >= RSK_MATRIX_INT8) return m->limit;
+    if (part->source == RSK_SOURCE_PROJECTED && m->projection >= RSK_PROJECTION_INT8) return m->limit;
     const int64_t low = m->low < 0 ? -(int64_t)m->low : m->low, high = m->high < 0 ? -(int64_t)m->high : m->high;
     return (low > high ? low : high) + ((m->flags & RSK_ACCEPTS_MISSING) != 0);
 }
 
 static void lay_out_terms(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     const rsk_part *part = p->part;
-    const int is_whole = plan->model.precision == RSK_INT;
-    const uint64_t most = part->hash == RSK_POOL_SPARSE ? 3u : part->hash == RSK_POOL_THRESHOLD ? 1u : part->n_inputs;
+    const int is_int = plan->model.precision == RSK_INT;
+    const uint64_t most = rsk_most_terms(part);
     uint32_t *ends = take(a, p->n_used, 4);
-    int32_t *starts = is_whole ? take(a, p->n_used, 4) : NULL;
-    float *float_starts = is_whole ? NULL : take(a, p->n_used, 4);
+    int32_t *starts = is_int ? take(a, p->n_used, 4) : NULL;
+    float *float_starts = is_int ? NULL : take(a, p->n_used, 4);
     uint8_t *shifts = part->flags & RSK_NORMALISED ? take(a, p->n_used, 1) : NULL;
     uint32_t *terms = take(a, p->n_used * most, 4);
     /* Their places are 32-bit numbers: beyond, ask for more than anybody has; a compact plan will do. */
@@ -185,54 +181,52 @@ static void lay_out_terms(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     if (!ends) return;
     const int64_t largest = largest_input(&plan->model, part);
     /* In 16 bits: levels too, and the sum behind an own one after half of them is added. */
-    const int64_t half = part->fold == RSK_DIRECT && part->hash == RSK_L2 ? part->n_levels / 2u : 0;
-    int fits = is_whole && part->n_levels <= INT16_MAX;
+    const int64_t half = rsk_has_centred_levels(part) ? part->n_levels / 2u : 0;
+    const rsk_family *family = rsk_family_of(part);
+    int fits = is_int && part->n_levels <= INT16_MAX;
     uint32_t end = 0;
     for (uint32_t i = 0; i < p->n_used; i++) {
         const uint32_t code = p->code_ids ? p->code_ids[i] : i;
-        const uint32_t n = rsk_terms_draw(&plan->model, part, code, terms + end);
-        if (is_whole) {
-            starts[i] = rsk_start_draw(&plan->model, part, code, terms + end, n);
+        const uint32_t n = family->draw_terms(part, code, terms + end);
+        if (is_int) {
+            starts[i] = family->draw_start(&plan->model, part, code, terms + end, n);
             const int64_t start = starts[i] < 0 ? -(int64_t)starts[i] : starts[i];
             if (start > INT16_MAX || n * largest + start + half > INT16_MAX) fits = 0;
         } else {
-            float_starts[i] = rsk_float_start_draw(&plan->model, part, code, terms + end, n);
+            float_starts[i] = family->draw_float_start(&plan->model, part, code, terms + end, n);
         }
         if (shifts) shifts[i] = (uint8_t)rsk_term_shift(part, n);
         end += n;
         ends[i] = end;
     }
-    p->fits_int16 = (uint8_t)(fits || (is_whole && rsk_wraps16(part)));
+    p->fits_int16 = (uint8_t)(fits || (is_int && rsk_wraps16(part)));
 }
 
 static void lay_out_dense(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     const rsk_part *part = p->part;
-    const int is_whole = plan->model.precision == RSK_INT;
+    const int is_int = plan->model.precision == RSK_INT;
     const uint64_t n_codes = (uint64_t)part->n_rows * part->n_concat, n = n_codes * part->n_inputs;
-    if (part->hash == RSK_MINHASH) {
+    const rsk_family *family = rsk_family_of(part);
+    if (p->code == RSK_CODE_LEAST) {
         uint32_t *words = take(a, n, 4);
         p->words = words;
-        if (!words) return;
-        for (uint64_t i = 0; i < n; i++) {
-            const uint32_t code = (uint32_t)(i / part->n_inputs);
-            words[i] = rsk_word(part->seed, RSK_STREAM_MINHASH, code / part->n_concat, code % part->n_concat,
-                                (uint32_t)(i % part->n_inputs));
-        }
+        for (uint64_t i = 0; words && i < n; i++)
+            words[i] = rsk_cell_draw(part, (uint32_t)(i / part->n_inputs), (uint32_t)(i % part->n_inputs)).multiplier;
         return;
     }
-    float *weights = is_whole ? NULL : take(a, n, 4);
-    int16_t *whole = is_whole ? take(a, n, 2) : NULL;
+    float *weights = is_int ? NULL : take(a, n, 4);
+    int16_t *int_weights = is_int ? take(a, n, 2) : NULL;
     p->weights = weights;
-    p->whole_weights = whole;
+    p->int_weights = int_weights;
     uint32_t *words = NULL, *addends = NULL;
     float *offsets = NULL, *float_starts = NULL;
-    int32_t *whole_offsets = NULL, *starts = NULL;
-    if (part->hash == RSK_L1) {
+    int32_t *int_offsets = NULL, *starts = NULL;
+    if (p->code == RSK_CODE_CELL) {
         p->words = words = take(a, n, 4);
         p->addends = addends = take(a, n_codes, 4);
-        if (is_whole) p->whole_cell_offsets = whole_offsets = take(a, n, 4);
+        if (is_int) p->int_cell_offsets = int_offsets = take(a, n, 4);
         else p->cell_offsets = offsets = take(a, n, 4);
-    } else if (is_whole) {
+    } else if (is_int) {
         p->starts = starts = take(a, n_codes, 4);
     } else {
         p->float_starts = float_starts = take(a, n_codes, 4);
@@ -240,18 +234,18 @@ static void lay_out_dense(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     if (!a->memory) return;
     for (uint64_t i = 0; i < n; i++) {
         const uint32_t code = (uint32_t)(i / part->n_inputs), j = (uint32_t)(i % part->n_inputs);
-        const rsk_cell cell = rsk_cell_draw(part, code, j);
-        if (is_whole) whole[i] = rsk_cell_whole_weight(part, cell.weight);
+        const rsk_cell cell = family->draw_cell(part, code / part->n_concat, code % part->n_concat, j);
+        if (is_int) int_weights[i] = rsk_int_weight(part, cell.weight);
         else weights[i] = cell.weight;
         if (words) words[i] = cell.multiplier;
-        if (whole_offsets) whole_offsets[i] = (int32_t)rsk_top_bits(cell.offset_word, p->width_bits);
+        if (int_offsets) int_offsets[i] = (int32_t)rsk_top_bits(cell.offset_word, p->width_bits);
         if (offsets) offsets[i] = rsk_offset(cell.offset_word);
     }
     for (uint32_t code = 0; code < n_codes; code++) {
         if (addends)
             addends[code] = rsk_word(part->seed, RSK_STREAM_CELL, code / part->n_concat, code % part->n_concat, 0);
-        if (starts) starts[code] = rsk_start_draw(&plan->model, part, code, NULL, 0);
-        if (float_starts) float_starts[code] = rsk_float_start_draw(&plan->model, part, code, NULL, 0);
+        if (starts) starts[code] = family->draw_start(&plan->model, part, code, NULL, 0);
+        if (float_starts) float_starts[code] = family->draw_float_start(&plan->model, part, code, NULL, 0);
     }
 }
 
@@ -276,32 +270,38 @@ static void lay_out_part(rsk_plan *plan, uint32_t index, rsk_arena *a) {
     rsk_plan_part *p = plan->parts + index;
     const rsk_part *part = p->part = m->parts + index;
     const uint64_t n = (uint64_t)part->n_rows * part->n_buckets * part->n_numbers;
-    p->width_bits = part->width_bits + (part->hash == RSK_L1 ? 8u : part->directions ? 6u : 0u);
+    p->code = rsk_family_of(part)->code;
+    p->is_pool = rsk_is_pool(part);
+    p->is_bit = rsk_has_bits(part);
+    p->has_terms = rsk_has_terms(part);
+    p->is_centred = rsk_has_centred_levels(part);
+    p->wraps16 = rsk_wraps16(part);
+    p->width_bits = part->width_bits + (p->has_terms ? 0u : rsk_family_of(part)->weight_bits);
     p->n_used = lay_out_used(p, a);
     if (part->counter_type == RSK_COUNTER_FLOAT32) p->counters = take_floats(a, part->counters, n);
     else if (part->counter_type == RSK_COUNTER_INT16) p->counters = take_int16(a, part->counters, n, 16);
     else p->counters = take_int8(a, part->counters, n, part->counter_type == RSK_COUNTER_INT8 ? 8 : 4);
-    if (part->decode != RSK_NO_DECODE) {
+    if (part->decode != RSK_DECODE_NONE) {
         const uint64_t rows = part->decode == RSK_DECODE_SHARED ? part->n_numbers : part->n_rows;
-        if (m->precision == RSK_INT) p->decode = take_int8(a, part->decode_matrix, rows * m->n_outputs, part->decode_stored_as ? 4 : 8);
+        if (m->precision == RSK_INT) p->decode = take_int8(a, part->decode_matrix, rows * m->n_outputs, part->decode_stored_as == RSK_DECODE_BITS_INT4 ? 4 : 8);
         else p->decode = take_floats(a, part->decode_matrix, rows * m->n_outputs);
     }
     p->gain = take_gain(a, part->gain, part->n_gains, m->n_outputs);
     if (plan->is_compact) return;
     if (part->fold == RSK_UNIVERSAL) lay_out_fold(p, a);
-    if (has_terms(part)) {
+    if (p->has_terms) {
         lay_out_terms(plan, p, a);
         rsk_lay_out_lanes(plan, p, a);
     } else lay_out_dense(plan, p, a);
     p->is_plain = (uint8_t)(p->fits_int16 && part->n_inputs <= RSK_WIDEST_BLOCK && rsk_has_single_counters(part));
-    p->is_plain_float = (uint8_t)(m->precision == RSK_FLOAT32 && part->hash <= RSK_ANGULAR && part->directions == 0 &&
+    p->is_plain_float = (uint8_t)(m->precision == RSK_FLOAT32 && p->has_terms && !p->is_pool &&
                                   part->fold == RSK_UNIVERSAL && rsk_has_single_counters(part) &&
                                   part->counter_type == RSK_COUNTER_FLOAT32 && part->n_inputs <= RSK_WIDEST_BLOCK);
     rsk_lay_out_tables(plan, p, a);
     rsk_lay_out_rows(plan, p, a);
 }
 
-/* Bytes a block of `lanes` rows works in; rsk_block.inc takes them in the same order. */
+/* Bytes a block of `lanes` rows works in; rsk_predict_block.inc takes them in the same order. */
 static size_t scratch_nbytes(const rsk_plan *plan, size_t lanes) {
     const rsk_model *m = &plan->model;
     uint64_t size = ((uint64_t)m->n_values + m->n_components) * lanes * 4 + /* float, or int16 and its negative */ (uint64_t)m->n_features * 4;
@@ -329,10 +329,10 @@ static size_t scratch_nbytes(const rsk_plan *plan, size_t lanes) {
     return size > SIZE_MAX ? SIZE_MAX : (size_t)size;
 }
 
-static void lay_out(rsk_plan *plan, const rsk_model *model, int compact, int level, rsk_arena *a) {
+static void lay_out(rsk_plan *plan, const rsk_model *model, int compact, int isa, rsk_arena *a) {
     memset(plan, 0, sizeof *plan);
     plan->model = *model;
-    plan->level = (uint8_t)level;
+    plan->isa = rsk_isa_of(isa);
     plan->is_compact = (uint8_t)(compact != 0);
     plan->n_parts = model->n_parts;
     lay_out_columns(plan, a);
@@ -342,11 +342,11 @@ static void lay_out(rsk_plan *plan, const rsk_model *model, int compact, int lev
     lay_out_pairs(plan, a);
     for (uint32_t i = 0; i < model->n_parts; i++) lay_out_part(plan, i, a);
     plan->is_plain_float = model->precision == RSK_FLOAT32 && model->n_values == model->n_features &&
-                           !(model->flags & (RSK_HAS_COLUMNS | RSK_ACCEPTS_MISSING)) && model->kinds == NULL &&
-                           model->kinds_of_all == RSK_KINDS_NUMERIC;
+                           !(model->flags & (RSK_HAS_COLUMNS | RSK_ACCEPTS_MISSING)) && model->column_kinds == NULL &&
+                           model->kinds == RSK_KINDS_NUMERIC;
     plan->has_fast_row = model->n_outputs == 1 && !(model->flags & RSK_ACCEPTS_MISSING) &&
-                         (plan->uses_bytes || (plan->is_plain_float && (model->projection_kind == RSK_NO_PROJECTION ||
-                                                                        model->projection_kind == RSK_MATRIX_FLOAT32)));
+                         (plan->uses_bytes || (plan->is_plain_float && (model->projection == RSK_PROJECTION_NONE ||
+                                                                        model->projection == RSK_PROJECTION_FLOAT32)));
     for (uint32_t i = 0; i < model->n_parts; i++)
         if (!plan->parts[i].column_stride && !plan->parts[i].bit_terms) plan->has_fast_row = 0;
     plan->row_scratch = scratch_nbytes(plan, 1);
@@ -374,13 +374,13 @@ uint64_t rsk_memory_count(const rsk_model *model) {
     return nbytes + (plan.row_scratch > plan.block_scratch ? plan.row_scratch : plan.block_scratch);
 }
 
-rsk_status rsk_plan_make(const rsk_model *model, int compact, int level, void *memory, size_t nbytes,
+rsk_status rsk_plan_make(const rsk_model *model, int compact, int isa, void *memory, size_t nbytes,
                          const rsk_plan **made) {
-    if (level >= 0 && !rsk_level_exists(level)) return RSK_ARGUMENT;
+    if (isa >= 0 && !rsk_isa_exists(isa)) return RSK_ARGUMENT;
     if (memory == NULL || (uintptr_t)memory % 64u != 0 || nbytes < rsk_plan_nbytes(model, compact)) return RSK_MEMORY;
     rsk_plan *plan = memory;
     rsk_arena a = {(uint8_t *)memory + ((sizeof(rsk_plan) + 63u) & ~(size_t)63u), 0};
-    lay_out(plan, model, compact, level < 0 ? rsk_level_best() : level, &a);
+    lay_out(plan, model, compact, isa < 0 ? rsk_isa_best() : isa, &a);
     *made = plan;
     return RSK_OK;
 }

@@ -7,6 +7,7 @@
 #define RSK_PLAN_H
 
 #include "rsk.h"
+#include "rsk_family.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,9 +49,12 @@ typedef struct rsk_plan_part {
     const rsk_part *part;
     uint32_t width_bits; /* of a level or bucket; 6 or 8 more for Gaussian directions and L1 */
     uint32_t n_used;     /* codes that rows name */
+    uint8_t code;        /* how codes are computed: RSK_CODE_SUM ... */
+    uint8_t is_pool, is_bit, has_terms; /* rows share codes; codes are bits; codes are lists of terms */
+    uint8_t is_centred, wraps16;        /* rsk_has_centred_levels, rsk_wraps16 */
     uint8_t fits_int16;  /* sums behind codes and biases stay within 16 bits */
     uint8_t is_plain_float; /* the paper's, in float32: ternary directions, universal fold, one number a counter, one mean */
-    uint8_t is_plain;    /* sum codes, whole numbers, one number a counter, no decode, one group: the fast kernel */
+    uint8_t is_plain;    /* sum codes, integers, one number a counter, no decode, one group: the fast kernel */
     const uint32_t *row_codes;  /* (n_rows, n_concat) places among the used codes; NULL: in order */
     const uint32_t *code_ids;   /* (n_used) codes of the pool; NULL: all in order */
     const uint32_t *term_ends;  /* (n_used) NULL: directions are drawn when needed */
@@ -68,7 +72,7 @@ typedef struct rsk_plan_part {
     const int16_t *column_starts;   /* (n_concat, column_stride) */
     const uint16_t *column_multipliers, *column_addends; /* (2, codes) and (2, column_stride): high halves, low halves */
     const int16_t *column_counters; /* (n_buckets, column_stride); NULL: many buckets */
-    /* The same in the float32 precision; its multipliers and addends are whole. */
+    /* The same in the float32 precision; its multipliers and addends are not split. */
     const float *float_column_directions, *float_column_starts; /* (n_inputs, codes), (codes) */
     const uint32_t *float_column_multipliers, *float_column_addends;
     /* For single rows, bits sorted by their number of terms: bit_counts[n - 1] of n terms. */
@@ -78,19 +82,19 @@ typedef struct rsk_plan_part {
     uint32_t bit_counts[3];
     const uint8_t *raised_counters; /* int8 and int4 counters + 128: without signs they are cheaper to add up */
     const uint8_t *byte_tables; /* (n_rows, 256) such a counter for every code of one byte; NULL: fold codes into buckets */
-    const int32_t *starts;      /* (n_used) whole start of a level or bias of a bit */
+    const int32_t *starts;      /* (n_used) integer start of a level or bias of a bit */
     const float *float_starts;  /* the same in the float32 precision */
     const uint8_t *shifts;      /* (n_used) of normalised pools, NULL: 0 */
     const float *weights;       /* (n_codes, n_inputs) Gaussian entries or inverse pitches */
-    const int16_t *whole_weights;
+    const int16_t *int_weights;
     const uint32_t *words;      /* (n_codes, n_inputs) of MinHash; multipliers of L1's cells */
     const uint32_t *addends;    /* (n_codes) of L1's cells */
     const float *cell_offsets;  /* (n_codes, n_inputs) of L1 */
-    const int32_t *whole_cell_offsets;
+    const int32_t *int_cell_offsets;
     const uint32_t *fold_addends;     /* (n_rows) */
     const uint32_t *fold_multipliers; /* (n_rows, n_concat) */
     const void *counters;             /* (n_rows, n_buckets, n_numbers) float, int16_t or int8_t */
-    const rsk_bit *bits; /* (n_used) sorted by kind; NULL: not a part of bits over columns of bytes */
+    const rsk_bit *bits; /* (n_used) sorted by kind; NULL: not bits over columns of bytes */
     uint32_t bit_ends[RSK_N_BITS];
     const void *decode;               /* float or int8_t */
     const float *gain;                /* (n_outputs) */
@@ -98,12 +102,12 @@ typedef struct rsk_plan_part {
 
 struct rsk_plan {
     rsk_model model;
-    uint8_t level;   /* instruction set, RSK_SCALAR ... */
+    const struct rsk_isa *isa; /* the instruction set's loops */
     uint8_t is_compact; /* directions are drawn from the seed when needed */
     uint8_t uses_bytes;     /* values fit bytes and no column is categorical: rows are read as bytes */
     uint8_t all_boolean;
     uint8_t is_plain_float; /* float32 without columns left out, categories or missing values */
-    uint8_t has_fast_row;   /* one output, and every part has columns or bit_terms */
+    uint8_t has_fast_row;   /* one output, and every group of rows has columns or bit_terms */
     int16_t byte_base;      /* a byte is a value less this: 0, or -128 so that it is not negative */
     uint32_t byte_stride;   /* bytes of a row: n_features rounded up to 64 */
     const float *centers, *scales;         /* (byte_stride) of all columns */
@@ -115,13 +119,13 @@ struct rsk_plan {
     const int32_t *packed_shift;           /* (n_components rounded up to 8) with the bytes' base taken out */
     const rsk_column *columns; /* (n_columns) */
     const float *projection;   /* (n_values, n_components) */
-    const int8_t *whole_projection;
+    const int8_t *int_projection;
     const float *projection_scales;
     const float *shift;
-    const int32_t *whole_shift;
+    const int32_t *int_shift;
     const int16_t *multipliers;
     const float *linear; /* (n_components, n_outputs) */
-    const int16_t *whole_linear;
+    const int16_t *int_linear;
     const float *linear_gain, *offset; /* (n_outputs) */
     uint32_t n_parts;
     rsk_plan_part parts[RSK_MAX_PARTS];
@@ -132,19 +136,9 @@ struct rsk_plan {
 /* Bytes that a plan which is not compact and the working memory of one thread take: what rsk_totals_find bounds. */
 uint64_t rsk_memory_count(const rsk_model *model);
 
-/* Positions of the non-zeros of a code with their signs as terms, in rising order; how many. terms[n_inputs]. */
-uint32_t rsk_terms_draw(const rsk_model *model, const rsk_part *part, uint32_t code, uint32_t *terms);
-/* Start of a level, or bias of a bit, of a code with these terms. */
-int32_t rsk_start_draw(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms, uint32_t n);
-float rsk_float_start_draw(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms,
-                           uint32_t n);
-/* Sums that are hashed count modulo 2^16. */
-static inline int rsk_wraps16(const rsk_part *part) {
-    return part->hash == RSK_L2 && part->fold == RSK_UNIVERSAL && part->directions == 0;
-}
 /* One number a bucket, all rows in one sum, nothing decoded or interpolated. */
 static inline int rsk_has_single_counters(const rsk_part *part) {
-    return part->n_numbers == 1 && part->decode == RSK_NO_DECODE && part->n_groups == 1 && !(part->flags & RSK_INTERPOLATED);
+    return part->n_numbers == 1 && part->decode == RSK_DECODE_NONE && part->n_groups == 1 && !(part->flags & RSK_INTERPOLATED);
 }
 /* Bytes of a block of rows as floats; 0 where it would be too large, or no blocks are used. */
 static inline size_t rsk_table_nbytes(const rsk_model *model) {
@@ -152,24 +146,8 @@ static inline size_t rsk_table_nbytes(const rsk_model *model) {
     if (model->n_features > most || model->n_values > most || model->n_components > most) return 0;
     return (size_t)model->n_features * RSK_LANES * sizeof(float);
 }
-/* The part hashes values, not coordinates behind a projection. */
-static inline int rsk_reads_values(const rsk_model *model, const rsk_part *part) {
-    return part->source == 0 || model->projection_kind == RSK_NO_PROJECTION;
-}
 static inline uint32_t rsk_top_bits(uint32_t word, uint32_t bits) { return bits == 0 ? 0 : word >> (32u - bits); }
-/* By how many bits a normalised pool moves a sum of n terms. */
-uint32_t rsk_term_shift(const rsk_part *part, uint32_t n);
-
-/* Entry j of a code with dense directions: a Gaussian number; or of L1 an inverse pitch, the multiplier of the cell
- * and the word of the offset. */
-typedef struct rsk_cell {
-    float weight;
-    uint32_t multiplier, offset_word;
-} rsk_cell;
-rsk_cell rsk_cell_draw(const rsk_part *part, uint32_t code, uint32_t j);
-int16_t rsk_cell_whole_weight(const rsk_part *part, float weight);
-
-/* Nearest whole number, halves to even, for sizes up to 2^22: adding 1.5 * 2^23 leaves no bits for a fraction. */
+/* Nearest integer, halves to even, for sizes up to 2^22: adding 1.5 * 2^23 leaves no bits for a fraction. */
 static inline int32_t rsk_round(float x) {
     const float magic = 12582912.0f;
     volatile float moved = x + magic; /* volatile: x87 must not keep more bits than float32 has */
@@ -181,16 +159,31 @@ typedef rsk_status rsk_block(const struct rsk_plan *plan, const rsk_rows *rows, 
                              void *scratch, const rsk_trace *trace, size_t *where);
 /* One row, for plans that have_fast_row. */
 typedef rsk_status rsk_row(const struct rsk_plan *plan, const float *row, float *outputs, void *scratch);
-rsk_block rsk_block_row, rsk_block_scalar;
-rsk_row rsk_row_scalar;
+rsk_block rsk_block_row;
+
+/* How single rows read the directions of 64 codes: a byte for each entry of a code; two neighbouring entries of a code
+ * in neighbouring bytes, with 1 added so that they are not negative; three in one byte, as the place of their sum among
+ * all 27 there are. */
+#define RSK_COLUMNS_SINGLES 0
+#define RSK_COLUMNS_PAIRS 1
+#define RSK_COLUMNS_TRIPLES 2
+
+/* What rsk_lanes.c, compiled for one instruction set, has to offer. */
+typedef struct rsk_isa {
+    rsk_block *block;
+    rsk_row *row;
+    uint8_t columns;     /* RSK_COLUMNS_SINGLES ... */
+    uint8_t reads_bytes; /* blocks read rows of uint8_t as they lie */
+} rsk_isa;
+extern const rsk_isa rsk_isa_scalar;
 #if defined(RSK_HAS_X86)
-rsk_block rsk_block_avx2, rsk_block_avx512;
-rsk_row rsk_row_avx2, rsk_row_avx512;
+extern const rsk_isa rsk_isa_avx2, rsk_isa_avx512;
 #endif
 #if defined(RSK_HAS_NEON)
-rsk_block rsk_block_neon;
-rsk_row rsk_row_neon;
+extern const rsk_isa rsk_isa_neon;
 #endif
+/* The record of an instruction set that exists. */
+const rsk_isa *rsk_isa_of(int isa);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,7 @@
 /* What 16-bit lanes need of the terms. */
 static void lay_out_codes(rsk_plan_part *p, rsk_arena *a) {
     const rsk_part *part = p->part;
-    const uint64_t most = part->hash == RSK_POOL_SPARSE ? 3u : part->hash == RSK_POOL_THRESHOLD ? 1u : part->n_inputs;
+    const uint64_t most = rsk_most_terms(part);
     if (part->n_inputs > RSK_WIDEST_BLOCK) return;
     p->chunk_rows = part->n_concat > 64u ? 1u : 64u / part->n_concat;
     uint32_t *terms = take(a, p->n_used * most, 4);
@@ -89,7 +89,7 @@ static uint32_t make_bit(const rsk_plan *plan, const rsk_plan_part *p, uint32_t 
 
 static void lay_out_bits(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     const rsk_part *part = p->part;
-    const int is_bits = part->hash >= RSK_POOL_TERNARY && !(part->flags & RSK_LEVELS) && part->n_buckets <= 16 &&
+    const int is_bits = p->is_pool && p->is_bit && part->n_buckets <= 16 &&
                         rsk_has_single_counters(part) &&
                         (part->counter_type == RSK_COUNTER_INT8 || part->counter_type == RSK_COUNTER_INT4);
     if (!plan->uses_bytes || !rsk_reads_values(&plan->model, part) || !is_bits) return;
@@ -111,7 +111,7 @@ static void lay_out_bits(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     p->bits = bits;
 }
 
-/* What blocks need of a part whose codes have terms. */
+/* What blocks need of a group of rows whose codes have terms. */
 void rsk_lay_out_lanes(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     lay_out_codes(p, a);
     lay_out_triples(plan, p, a);

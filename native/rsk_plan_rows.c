@@ -6,22 +6,23 @@ static int has_row_columns(const rsk_part *part) {
     return rsk_has_single_counters(part) && rsk_wraps16(part) && n * part->n_concat * part->n_inputs <= RSK_MOST_COLUMNS;
 }
 
-/* How single rows read the directions of 64 codes: in AVX-512 three entries of a code in a byte, as the place of their
- * sum among all 27 there are; in AVX2 pairs of bytes, with 1 added so that they are not negative; else a byte each. */
+/* Bytes of the directions of 64 codes, and where an entry is added: as RSK_COLUMNS_... says. */
 static size_t column_group_nbytes(const rsk_plan *plan, uint32_t n_inputs) {
-    if (plan->level == RSK_AVX512) return (n_inputs + 2u) / 3u * 64u;
-    return (plan->level == RSK_AVX2 ? (n_inputs + 1u) & ~1u : n_inputs) * (size_t)64u;
+    const uint8_t columns = plan->isa->columns;
+    if (columns == RSK_COLUMNS_TRIPLES) return (n_inputs + 2u) / 3u * 64u;
+    return (columns == RSK_COLUMNS_PAIRS ? (n_inputs + 1u) & ~1u : n_inputs) * (size_t)64u;
 }
 
 static void add_to_column(const rsk_plan *plan, uint8_t *group, uint32_t lane, uint32_t j, int sign) {
     static const int powers[3] = {1, 3, 9};
-    if (plan->level == RSK_AVX512) group += (size_t)(j / 3u) * 64u + lane;
-    else if (plan->level == RSK_AVX2) group += (size_t)(j / 2u) * 128u + lane * 2u + j % 2u;
+    const uint8_t columns = plan->isa->columns;
+    if (columns == RSK_COLUMNS_TRIPLES) group += (size_t)(j / 3u) * 64u + lane;
+    else if (columns == RSK_COLUMNS_PAIRS) group += (size_t)(j / 2u) * 128u + lane * 2u + j % 2u;
     else group += (size_t)j * 64u + lane;
-    *group = (uint8_t)(*group + sign * (plan->level == RSK_AVX512 ? powers[j % 3u] : 1));
+    *group = (uint8_t)(*group + sign * (columns == RSK_COLUMNS_TRIPLES ? powers[j % 3u] : 1));
 }
 
-/* What single rows need of the paper's parts: everything in columns, a lane a row of counters. */
+/* What single rows need of the paper's groups: everything in columns, a lane a row of counters. */
 static void lay_out_row_columns(const rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     const rsk_part *part = p->part;
     const uint32_t n = (part->n_rows + 63u) & ~63u, n_concat = part->n_concat;
@@ -37,7 +38,8 @@ static void lay_out_row_columns(const rsk_plan *plan, rsk_plan_part *p, rsk_aren
     p->column_addends = addends;
     p->column_counters = counters;
     if (!a->memory) return;
-    memset(directions, plan->level == RSK_AVX512 ? 13 : plan->level == RSK_AVX2 ? 1 : 0, n_codes / 64u * group_nbytes);
+    static const uint8_t zeros[] = {[RSK_COLUMNS_SINGLES] = 0, [RSK_COLUMNS_PAIRS] = 1, [RSK_COLUMNS_TRIPLES] = 13};
+    memset(directions, zeros[plan->isa->columns], n_codes / 64u * group_nbytes);
     memset(starts, 0, n_codes * sizeof *starts);
     memset(multipliers, 0, 2u * n_codes * sizeof *multipliers);
     memset(addends, 0, 2u * (size_t)n * sizeof *addends);
@@ -96,7 +98,7 @@ static void lay_out_float_columns(rsk_plan_part *p, rsk_arena *a) {
 /* What single rows need of rows of bits; only where no bit has more than three terms. */
 static void lay_out_row_bits(const rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     const rsk_part *part = p->part;
-    const int is_bits = part->hash >= RSK_POOL_SPARSE && !(part->flags & RSK_LEVELS) && rsk_has_single_counters(part) &&
+    const int is_bits = p->is_pool && p->is_bit && rsk_family_of(part)->most_nonzeros != 0 && rsk_has_single_counters(part) &&
                         part->counter_type != RSK_COUNTER_INT16 && part->n_concat <= 8;
     if (plan->model.precision != RSK_INT || !is_bits) return;
     const size_t n_named = (size_t)part->n_rows * part->n_concat;

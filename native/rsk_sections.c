@@ -24,8 +24,15 @@ static uint32_t length_of(const uint8_t *entry) { return rsk_u32(entry + 12); }
 static uint32_t crc_of(const uint8_t *entry) { return rsk_u32(entry + 16); }
 
 static bool is_known(uint32_t type) {
-    if (type >= PART && type < PART + PART_STRIDE * RSK_MAX_PARTS) return type % PART_STRIDE <= GAIN - PART;
-    return (type >= MODEL && type <= OFFSET) || (type >= CLASSES && type <= INTERVALS);
+    if (type >= PART && type < PART + RSK_PART_STRIDE * RSK_MAX_PARTS) type = PART + (type - PART) % RSK_PART_STRIDE;
+    switch (type) {
+#define SECTION(name, type) case type:
+        RSK_SECTIONS(SECTION)
+#undef SECTION
+        return true;
+    default:
+        return false;
+    }
 }
 
 static uint64_t round_up(uint64_t offset) { return (offset + 7u) & ~(uint64_t)7u; }
@@ -70,7 +77,7 @@ static rsk_status check_entries(const rsk_reader *r, uint64_t nbytes) {
         RSK_REFUSE_IF(offset < end, SECTION_OVERLAP);
         RSK_REFUSE_IF(offset != round_up(end), SECTION_HOLE);
         RSK_REFUSE_IF(!is_known(type) && flags == REQUIRED, SECTION_UNKNOWN);
-        RSK_REFUSE_IF(is_known(type) && type < FIRST_OPTIONAL && flags != REQUIRED, FLAGS);
+        RSK_REFUSE_IF(is_known(type) && type < RSK_FIRST_OPTIONAL && flags != REQUIRED, FLAGS);
         end = offset + length;
     }
     RSK_REFUSE_IF(round_up(end) != nbytes, TRAILING);
@@ -132,7 +139,7 @@ rsk_status rsk_not_zero_check(const uint8_t *floats, uint64_t n) {
     return RSK_OK;
 }
 
-rsk_status rsk_whole_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t bits, const uint8_t **bytes) {
+rsk_status rsk_ints_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t bits, const uint8_t **bytes) {
     RSK_TRY(rsk_section_take(r, type, (n * bits + 7) / 8, bytes));
     const int32_t most_negative = -(1 << (bits - 1));
     for (uint64_t i = 0; i < n; i++) RSK_REFUSE_IF(rsk_packed_signed(*bytes, i, bits) == most_negative, COUNTER_RANGE);
@@ -153,7 +160,7 @@ rsk_status rsk_indices_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t l
 rsk_status rsk_asked_check(const rsk_reader *r) {
     for (uint32_t i = 0; i < r->n_sections; i++) {
         const uint32_t type = type_of(entry_at(r, i));
-        RSK_REFUSE_IF(type < FIRST_OPTIONAL && is_known(type) && (r->asked >> i & 1u) == 0, SECTION_UNEXPECTED);
+        RSK_REFUSE_IF(type < RSK_FIRST_OPTIONAL && is_known(type) && (r->asked >> i & 1u) == 0, SECTION_UNEXPECTED);
     }
     return RSK_OK;
 }

@@ -1,17 +1,18 @@
-/* rsk_sections.h: the sections of a file, as the readers of its parts ask for them. */
+/* rsk_sections.h: the sections of a file, as the files of the reader ask for them. */
 #ifndef RSK_SECTIONS_H
 #define RSK_SECTIONS_H
 
 #include "rsk_bytes.h"
 #include "rsk_check.h"
 
-enum { RSK_COUNT_CAP = 65536, RSK_LARGEST_SHIFT = 31, RSK_LARGEST_WHOLE = 32767 }; /* the cap: of most sizes */
+enum { RSK_COUNT_CAP = 65536, RSK_LARGEST_SHIFT = 31, RSK_LARGEST_INT16 = 32767 }; /* the cap: of most sizes */
 
-/* Types of sections; those of part i lie 8 i above those of part 0. */
-enum { MODEL = 1, COLUMNS, KINDS, CENTERS, SCALES, PROJECTION, SHIFT, MULTIPLIERS, PROJECTION_SCALES };
-enum { LINEAR = 10, LINEAR_GAIN, OFFSET };
-enum { PART = 16, INDICES, CODE_COLUMNS, THRESHOLDS, COUNTERS, DECODE, GAIN, PART_STRIDE = 8 };
-enum { CLASSES = 64, NAMES, SUMS, METADATA, CATEGORIES, INTERVALS, FIRST_OPTIONAL = CLASSES };
+/* Types of sections; those of group of rows i lie RSK_PART_STRIDE i above those of group 0. */
+enum {
+#define SECTION(name, type) name = type,
+    RSK_SECTIONS(SECTION)
+#undef SECTION
+};
 
 typedef struct {
     const uint8_t *file;
@@ -39,8 +40,8 @@ rsk_status rsk_floats_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t la
                            const uint8_t **bytes);
 rsk_status rsk_not_zero_check(const uint8_t *floats, uint64_t n);
 
-/* n whole numbers of 2, 4, 8 or 16 bits, the most negative one not among them. */
-rsk_status rsk_whole_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t bits, const uint8_t **bytes);
+/* n integers of 2, 4, 8 or 16 bits, the most negative one not among them. */
+rsk_status rsk_ints_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t bits, const uint8_t **bytes);
 
 /* n packed indices below `limit`. */
 rsk_status rsk_indices_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t limit, bool is_rising,
@@ -52,7 +53,7 @@ rsk_status rsk_asked_check(const rsk_reader *r);
 /* A section a model may do without, or NULL. */
 const uint8_t *rsk_section_find(const rsk_reader *r, uint32_t type, uint32_t *nbytes);
 
-/* rsk_part.c: part `index`. Everything before it must have been checked. */
+/* rsk_part.c: group of rows `index`. Everything before it must have been checked. */
 rsk_status rsk_part_check(rsk_reader *r, uint32_t index, const rsk_model *m, rsk_part *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* rsk_text.c: the part of the reader that checks labels, names and metadata.
+/* rsk_text.c: what the reader checks of labels, names and metadata.
  *
  * docs/spec/format.md, the end of section 3; src/repsketch/io/tables.py and metadata.py are the same in Python.
  */
@@ -234,8 +234,8 @@ static rsk_status pass_number(scanner *json) {
         json->at++; /* and no digit after it */
     else
         pass_digits(json);
-    const uint32_t n_whole = json->at - start;
-    if (n_whole == 0) return RSK_META_SYNTAX;
+    const uint32_t n_ints = json->at - start;
+    if (n_ints == 0) return RSK_META_SYNTAX;
     if (peek(json, 0) == '.' && is_digit(peek(json, 1))) {
         json->at++;
         pass_digits(json);
@@ -255,7 +255,7 @@ static rsk_status pass_number(scanner *json) {
     uint32_t leading = start; /* the first digit that is not 0 */
     while (leading < end && (json->bytes[leading] == '0' || json->bytes[leading] == '.')) leading++;
     if (leading == end) return RSK_OK;
-    const int32_t place = (int32_t)(start + n_whole) - (int32_t)leading; /* 1: units, -1: tenths (0 is the point) */
+    const int32_t place = (int32_t)(start + n_ints) - (int32_t)leading; /* 1: units, -1: tenths (0 is the point) */
     return exponent + place - (place > 0) >= LARGEST_POWER ? RSK_META_NUMBER : RSK_OK;
 }
 

@@ -28,13 +28,9 @@ static uint64_t used_codes(const rsk_part *p) {
     return rsk_has_flag(p, RSK_HAS_INDICES) && p->n_codes < named ? p->n_codes : named;
 }
 
-static uint64_t terms_of_code(const rsk_part *p) {
-    return p->hash == RSK_POOL_SPARSE ? RSK_MAX_NONZEROS : p->hash == RSK_POOL_THRESHOLD ? 1 : p->n_inputs;
-}
-
 static uint64_t nbytes_of_term(const rsk_part *p) {
-    if (p->hash == RSK_L1) return 12;
-    return p->hash == RSK_MINHASH || p->directions != 0 || p->n_inputs > RSK_WIDEST_BLOCK ? 4 : 8;
+    if (!rsk_has_terms(p)) return rsk_family_of(p)->entry_nbytes;
+    return p->n_inputs > RSK_WIDEST_BLOCK ? 4 : 8;
 }
 
 static uint64_t width_of(const rsk_model *m, const rsk_part *p) {
@@ -42,7 +38,7 @@ static uint64_t width_of(const rsk_model *m, const rsk_part *p) {
 }
 
 static uint64_t decode_entries(const rsk_model *m, const rsk_part *p) {
-    if (p->decode == RSK_NO_DECODE) return 0;
+    if (p->decode == RSK_DECODE_NONE) return 0;
     return (uint64_t)(p->decode == RSK_DECODE_ROWS ? p->n_rows : p->n_numbers) * m->n_outputs;
 }
 
@@ -59,7 +55,7 @@ static uint64_t part_memory(const rsk_model *m, const rsk_part *p) {
     uint64_t nbytes = counter_nbytes[p->counter_type] * buckets * p->n_numbers;
     if (is_int && p->n_numbers == 1) nbytes += 3 * buckets;
     nbytes += (is_int ? 1u : 4u) * decode_entries(m, p) + 4 * (uint64_t)m->n_outputs;
-    nbytes += used_codes(p) * (nbytes_of_term(p) * terms_of_code(p) + (rsk_is_pool(p) ? POOL_CODE : OWN_CODE));
+    nbytes += used_codes(p) * (nbytes_of_term(p) * rsk_most_terms(p) + (rsk_is_pool(p) ? POOL_CODE : OWN_CODE));
     nbytes += 8 * named_codes(p) + 4 * (uint64_t)p->n_rows + columns_nbytes(p);
     nbytes += 4 * lanes * width_of(m, p) * ((uint64_t)p->n_groups + 1) + 4 * (uint64_t)p->n_groups;
     nbytes += 4 * (uint64_t)p->n_inputs + 6 * lanes * p->n_concat;
@@ -69,8 +65,8 @@ static uint64_t part_memory(const rsk_model *m, const rsk_part *p) {
 }
 
 static uint64_t part_work(const rsk_model *m, const rsk_part *p) {
-    const bool has_kinds = m->kinds_of_all == RSK_KINDS_MIXED && rsk_reads_values(m, p);
-    uint64_t work = used_codes(p) * terms_of_code(p) + named_codes(p) + m->n_outputs;
+    const bool has_kinds = m->kinds == RSK_KINDS_MIXED && rsk_reads_values(m, p);
+    uint64_t work = used_codes(p) * rsk_most_terms(p) + named_codes(p) + m->n_outputs;
     if (rsk_has_flag(p, RSK_HAS_INDICES)) work += p->n_codes;
     if (rsk_has_flag(p, RSK_SEEDED) && rsk_has_bits(p) && has_kinds) work += used_codes(p) * m->n_columns;
     work += (uint64_t)p->n_rows * p->n_numbers + decode_entries(m, p);
@@ -85,7 +81,7 @@ static uint64_t part_work(const rsk_model *m, const rsk_part *p) {
 rsk_totals rsk_totals_find(const rsk_model *m) {
     const uint64_t d = m->n_features, n_values = m->n_values, p = m->n_components, n_outputs = m->n_outputs;
     const uint64_t lanes = lanes_of(m), entries = rsk_has_matrix(m) ? n_values * p : 0, beside = entries_beside(m);
-    const uint64_t linear = m->linear_type == RSK_NO_LINEAR ? 0 : p * n_outputs;
+    const uint64_t linear = m->linear == RSK_LINEAR_NONE ? 0 : p * n_outputs;
     rsk_totals totals;
     totals.memory = FIXED + 20 * (uint64_t)m->n_columns + 4 * d + 8 * p + 8 * n_outputs + 4 * linear;
     totals.memory += 4 * lanes * (2 * n_values + p + n_outputs);

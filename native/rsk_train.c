@@ -85,9 +85,9 @@ static double change(const rsk_train_fit *fit, double value, double wanted, doub
     double step = (slope + fit->strength * (value - wanted)) / (curvature + fit->strength);
     step = step < -fit->longest ? -fit->longest : step > fit->longest ? fit->longest : step;
     if (fit->grid <= 0.0) return -step;
-    double whole = rint((value - step) / fit->grid);
-    whole = whole < -fit->largest ? -fit->largest : whole > fit->largest ? fit->largest : whole;
-    return whole * fit->grid - value;
+    double steps = rint((value - step) / fit->grid);
+    steps = steps < -fit->largest ? -fit->largest : steps > fit->largest ? fit->largest : steps;
+    return steps * fit->grid - value;
 }
 
 void rsk_train_fit_rows(const rsk_train_fit *fit, const uint8_t *buckets, const double *wanted, double *values,

@@ -35,7 +35,7 @@ class Model {
 
   public:
     /* compact: 1 draws hash functions from the seed when they are needed, 0 unpacks them, -1 unpacks them if they fit. */
-    Model(nb::bytes data, size_t max_nbytes, int compact, int level) : data_(data) {
+    Model(nb::bytes data, size_t max_nbytes, int compact, int isa) : data_(data) {
         const char *bytes = data.c_str();
         const size_t length = data.size();
         nb::gil_scoped_release release; // a plan may take seconds
@@ -45,7 +45,7 @@ class Model {
         if (compact < 0) compact = rsk_plan_nbytes(&model_, 0) > LARGEST_PLAN;
         const size_t nbytes = rsk_plan_nbytes(&model_, compact);
         memory_ = std::make_unique<Aligned>(nbytes);
-        check(rsk_plan_make(&model_, compact, level, memory_->get(), nbytes, &plan_));
+        check(rsk_plan_make(&model_, compact, isa, memory_->get(), nbytes, &plan_));
     }
 
     static void check(rsk_status status) {
@@ -184,7 +184,7 @@ void define_model(nb::module_ &m) {
     // Without conversion a truth value is no number of threads.
     const auto n_threads = nb::arg("n_threads").noconvert() = 1;
     nb::class_<Model>(m, "Model")
-        .def(nb::init<nb::bytes, size_t, int, int>(), "data"_a, "max_nbytes"_a = 0, "compact"_a = -1, "level"_a = -1)
+        .def(nb::init<nb::bytes, size_t, int, int>(), "data"_a, "max_nbytes"_a = 0, "compact"_a = -1, "isa"_a = -1)
         .def("predict", &Model::predict, "x"_a, "out"_a.noconvert(), n_threads)
         .def("predict_sparse", &Model::predict_sparse, "data"_a, "ends"_a, "columns"_a, "out"_a.noconvert(), n_threads)
         .def("predict_row", &Model::predict_row, "x"_a, "out"_a.noconvert())

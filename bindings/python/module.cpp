@@ -12,10 +12,10 @@ using namespace nb::literals;
 NB_MODULE(_native, m) {
     m.doc() = "The C core of repsketch.";
     m.def("status_text", [](int status) { return rsk_status_text(rsk_status(status)); }, "status"_a);
-    m.def("levels", [] {
+    m.def("isas", [] {
         nb::dict names;
-        for (int level = 0; level < RSK_N_LEVELS; level++)
-            if (rsk_level_exists(level)) names[rsk_level_name(level)] = level;
+        for (int isa = 0; isa < RSK_N_ISAS; isa++)
+            if (rsk_isa_exists(isa)) names[rsk_isa_name(isa)] = isa;
         return names;
     });
     define_model(m);

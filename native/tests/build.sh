@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles the runtime for every instruction set, as CMakeLists.txt does, and the C tests with it:
+# Compiles the runtime for every instruction set, as rsk-config.cmake does, and the C tests with it:
 #
 #     build.sh FOLDER FLAGS...            the compiler is $CC, or cc
 #
@@ -18,18 +18,18 @@ esac
 mkdir -p "$folder"
 rm -f "$folder"/*.o
 
-level() { # NAME FLAGS...
+isa() { # NAME FLAGS...
     name=$1
     shift
-    $cc -DRSK_LEVEL_NAME="$name" "$@" -c "$native/rsk_lanes.c" -o "$folder/$name.o"
+    $cc -DRSK_ISA_NAME="$name" "$@" -c "$native/rsk_lanes.c" -o "$folder/$name.o"
 }
-level scalar
+isa scalar
 case $machine in
 x86_64-*)
-    level avx2 -mavx2
-    level avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vbmi -mavx512vnni -mgfni -mprefer-vector-width=512
+    isa avx2 -mavx2
+    isa avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vbmi -mavx512vnni -mgfni -mprefer-vector-width=512
     ;;
-aarch64-* | arm64-*) level neon ;;
+aarch64-* | arm64-*) isa neon ;;
 esac
 for source in "$native"/rsk*.c; do
     name=$(basename "$source" .c)

@@ -31,7 +31,7 @@ static void fail(const char *what) {
     abort();
 }
 
-/* Zeros; small numbers; small whole numbers; the largest and smallest ones; edges of bytes; and NaN here and there. */
+/* Zeros; small numbers; small integers; the largest and smallest ones; edges of bytes; and NaN here and there. */
 static void fill_rows(const rsk_model *m, float *rows) {
     static const float huge[] = {3.4e38f, -3.4e38f, 1e19f, -1e19f, 1e-42f, -1e-45f, 0.0f, -0.0f};
     static const float edges[] = {127.5f, -128.5f, 0.5f, 1.5f, -0.5f, 255.0f, 32767.5f, 1.0f};
@@ -102,14 +102,14 @@ static void predict_bytes(const rsk_model *m, const rsk_plan *plan, float *outpu
 
 /* Predicts all rows one by one and as a batch; puts the outputs into `wanted` if this is the first way to predict, uses
  * it up if bytes are the last. */
-static void predict_with(const rsk_model *m, int compact, int level, const float *rows, float *wanted, bool is_first,
+static void predict_with(const rsk_model *m, int compact, int isa, const float *rows, float *wanted, bool is_first,
                          bool has_bytes) {
     const size_t n_good = (size_t)(m->flags & RSK_ACCEPTS_MISSING ? N_ROWS : NAN_ROW) * m->n_outputs;
     const size_t nbytes = rsk_plan_nbytes(m, compact);
     const rsk_plan *plan;
     void *memory = allocate(nbytes);
     float *outputs = allocate((size_t)N_ROWS * m->n_outputs * sizeof *outputs);
-    if (rsk_plan_make(m, compact, level, memory, nbytes, &plan) != RSK_OK) fail("status of a plan");
+    if (rsk_plan_make(m, compact, isa, memory, nbytes, &plan) != RSK_OK) fail("status of a plan");
     predict_rows(m, plan, rows, is_first ? wanted : outputs);
     if (!is_first) compare(outputs, wanted, n_good, "single rows differ");
     predict_batch(m, plan, rows, outputs);
@@ -121,14 +121,14 @@ static void predict_with(const rsk_model *m, int compact, int level, const float
 
 /* With the best instruction set; for every other file also in one of the other ways: all would take too long. */
 static void predict_all(const rsk_model *m, uint32_t choice) {
-    const int compact = (int)(choice / 2u % 2u), level = (int)(choice / 4u % RSK_N_LEVELS);
-    const bool has_bytes = choice / 4u / RSK_N_LEVELS % 4u == 0;
+    const int compact = (int)(choice / 2u % 2u), isa = (int)(choice / 4u % RSK_N_ISAS);
+    const bool has_bytes = choice / 4u / RSK_N_ISAS % 4u == 0;
     float *rows = allocate((size_t)N_ROWS * m->n_features * sizeof *rows);
     float *wanted = allocate((size_t)N_ROWS * m->n_outputs * sizeof *wanted);
     fill_rows(m, rows);
     predict_with(m, 0, -1, rows, wanted, true, false);
     if (choice % 2u == 0)
-        predict_with(m, compact, rsk_level_exists(level) ? level : RSK_SCALAR, rows, wanted, false, has_bytes);
+        predict_with(m, compact, rsk_isa_exists(isa) ? isa : RSK_SCALAR, rows, wanted, false, has_bytes);
     free(rows);
     free(wanted);
 }

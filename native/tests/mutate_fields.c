@@ -48,7 +48,7 @@ void change_size(document *doc) {
     put(bytes + offset, size, 4);
     if (offset > 24 && offset != 28) put(bytes + 28, 1 + below(3), 4);
     if (offset == 36 || offset == 40) put(bytes + 32, 1, 4);
-    if (offset <= 24) bytes[4] = (uint8_t)(one_in(2) ? RSK_MATRIX_TERNARY : bytes[4]);
+    if (offset <= 24) bytes[4] = (uint8_t)(one_in(2) ? RSK_PROJECTION_TERNARY : bytes[4]);
     doc->must_agree = true;
 }
 
@@ -56,14 +56,14 @@ void change_size(document *doc) {
 
 /* Sizes of MODEL that others give. */
 static void agree_model(uint8_t *m) {
-    const bool has_matrix = m[4] >= RSK_MATRIX_FLOAT32;
+    const bool has_matrix = m[4] >= RSK_PROJECTION_FLOAT32;
     if (!(m[30] & RSK_HAS_COLUMNS)) put(m + 12, rsk_u32(m + 8), 4);
     if (m[28] != RSK_KINDS_MIXED) put(m + 16, rsk_u32(m + 12), 4);
     if (!has_matrix) put(m + 20, rsk_u32(m + 16), 4);
-    if (m[4] == RSK_SHIFT_ONLY) m[30] |= RSK_HAS_SHIFT;
-    if (m[4] == RSK_NO_PROJECTION) m[30] &= (uint8_t)~RSK_HAS_SHIFT;
+    if (m[4] == RSK_PROJECTION_SHIFT) m[30] |= RSK_HAS_SHIFT;
+    if (m[4] == RSK_PROJECTION_NONE) m[30] &= (uint8_t)~RSK_HAS_SHIFT;
     if (m[0] == RSK_INT) {
-        if (m[4] == RSK_SHIFT_ONLY || m[4] == RSK_MATRIX_FLOAT32) m[4] = RSK_MATRIX_INT8;
+        if (m[4] == RSK_PROJECTION_SHIFT || m[4] == RSK_PROJECTION_FLOAT32) m[4] = RSK_PROJECTION_INT8;
         if (m[6] == RSK_LINEAR_FLOAT32) m[6] = RSK_LINEAR_INT8;
         if (rsk_i16(m + 32) >= rsk_i16(m + 34)) put(m + 32, 0x007FFF81u, 4); /* -127 to 127 */
         if (has_matrix && rsk_u16(m + 36) == 0) put(m + 36, 300, 2);
@@ -90,27 +90,27 @@ static void agree_model(uint8_t *m) {
 
 /* And of PART. */
 static void agree_part(const uint8_t *m, uint8_t *p) {
-    const bool is_pool = p[1] >= RSK_POOL_TERNARY, is_whole = m[0] == RSK_INT;
+    const bool is_pool = p[1] >= RSK_POOL_TERNARY, is_int = m[0] == RSK_INT;
     const bool has_bits = is_pool ? !(p[9] & RSK_LEVELS) : p[1] == RSK_ANGULAR;
     const bool has_width = p[1] == RSK_L2 || p[1] == RSK_L1;
-    if (m[4] == RSK_NO_PROJECTION) p[0] = 1;
+    if (m[4] == RSK_PROJECTION_NONE) p[0] = 1;
     if (p[1] > RSK_ANGULAR) p[2] = 0;
     if (is_pool) p[3] = RSK_DIRECT;
     if (p[1] == RSK_MINHASH || p[1] == RSK_L1) p[3] = RSK_UNIVERSAL;
-    if (is_whole && p[4] == RSK_COUNTER_FLOAT32) p[4] = RSK_COUNTER_INT8;
-    if (!is_whole) p[8] = 0;
-    if (!is_whole || p[6] != RSK_DECODE_SHARED) p[7] = 0;
-    if (!is_whole || p[6] == RSK_NO_DECODE) p[13] = 0;
+    if (is_int && p[4] == RSK_COUNTER_FLOAT32) p[4] = RSK_COUNTER_INT8;
+    if (!is_int) p[8] = 0;
+    if (!is_int || p[6] != RSK_DECODE_SHARED) p[7] = 0;
+    if (!is_int || p[6] == RSK_DECODE_NONE) p[13] = 0;
     p[11] = has_width;
     put(p + 16, 0, 4);
     put(p + 20, has_width ? 0x3FF00000u : 0, 4); /* 1.0 */
     p[10] = p[1] != RSK_POOL_SPARSE ? 0 : p[10] == 0 ? 3 : p[10];
-    p[12] = p[1] != RSK_POOL_THRESHOLD ? 0 : !is_whole ? 4 : p[12] == 2 ? 2 : 1;
+    p[12] = p[1] != RSK_POOL_THRESHOLD ? 0 : !is_int ? 4 : p[12] == 2 ? 2 : 1;
     if (!is_pool) p[9] = 0;
     if (p[1] == RSK_POOL_THRESHOLD) p[9] &= RSK_HAS_INDICES;
     if (has_bits) p[9] &= RSK_HAS_INDICES | RSK_SEEDED;
     if (p[9] & RSK_INTERPOLATED) put(p + 32, 1, 4);
-    if (is_whole && (p[9] & RSK_LEVELS) && !(p[9] & RSK_SEEDED) && p[8] == 0) p[8] = 1;
+    if (is_int && (p[9] & RSK_LEVELS) && !(p[9] & RSK_SEEDED) && p[8] == 0) p[8] = 1;
     if (!is_pool || p[1] == RSK_POOL_THRESHOLD) put(p + 48, 0, 4);
     if (!(p[9] & RSK_SEEDED) || !has_bits) put(p + 64, 0, 4);
     if (!(p[9] & RSK_HAS_INDICES)) put(p + 44, rsk_u32(p + 28) * rsk_u32(p + 32), 4);
@@ -122,9 +122,9 @@ static void agree_part(const uint8_t *m, uint8_t *p) {
     } else {
         put(p + 40, 0, 4);
     }
-    if (p[6] == RSK_NO_DECODE) put(p + 52, rsk_u32(m + 24), 4);
+    if (p[6] == RSK_DECODE_NONE) put(p + 52, rsk_u32(m + 24), 4);
     if (p[6] == RSK_DECODE_ROWS) put(p + 52, 1, 4);
-    if (p[6] != RSK_NO_DECODE && p[5] == RSK_MEDIAN_OF_MEANS) p[5] = RSK_MEAN;
+    if (p[6] != RSK_DECODE_NONE && p[5] == RSK_MEDIAN_OF_MEANS) p[5] = RSK_MEAN;
     if (p[5] != RSK_MEDIAN_OF_MEANS) put(p + 56, 1, 4);
     if (rsk_u32(p + 60) != 1) put(p + 60, rsk_u32(m + 24), 4);
 }
@@ -196,7 +196,7 @@ void fit_all(document *doc) {
     fit(doc, PROJECTION, n_values * p * matrix[m[4] % 5]);
     fit(doc, SHIFT, m[30] & RSK_HAS_SHIFT ? 32 * p : 0);
     fit(doc, MULTIPLIERS, m[30] & RSK_HAS_MULTIPLIERS ? 16 * p : 0);
-    fit(doc, PROJECTION_SCALES, m[0] == RSK_FLOAT32 && m[4] >= RSK_MATRIX_INT8 ? 32 * p : 0);
+    fit(doc, PROJECTION_SCALES, m[0] == RSK_FLOAT32 && m[4] >= RSK_PROJECTION_INT8 ? 32 * p : 0);
     fit(doc, LINEAR, p * n_outputs * linear[m[6] % 4]);
     fit(doc, LINEAR_GAIN, 32 * (uint64_t)rsk_u32(m + 52));
     fit(doc, OFFSET, (m[38] == RSK_STORED_FLOAT32 ? 32 : 16) * n_outputs);

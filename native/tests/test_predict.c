@@ -103,11 +103,11 @@ static bool are_equal(const float *a, const float *b, size_t n) {
     return memcmp(a, b, n * sizeof *a) == 0;
 }
 
-static const rsk_plan *make_plan(const rsk_model *model, int compact, int level, void **memory) {
+static const rsk_plan *make_plan(const rsk_model *model, int compact, int isa, void **memory) {
     const rsk_plan *plan = NULL;
     const size_t nbytes = rsk_plan_nbytes(model, compact);
     *memory = allocate(nbytes);
-    expect(rsk_plan_make(model, compact, level, *memory, nbytes, &plan) == RSK_OK, "making a plan");
+    expect(rsk_plan_make(model, compact, isa, *memory, nbytes, &plan) == RSK_OK, "making a plan");
     return plan;
 }
 
@@ -121,7 +121,7 @@ static rsk_status predict(const rsk_plan *plan, const rsk_rows *rows, size_t n, 
 
 /* ---- the same bits every way ---- */
 
-/* Row by row from a compact plan: nothing but rsk_block.inc, one lane. */
+/* Row by row from a compact plan: nothing but rsk_predict_block.inc, one lane. */
 static void find_wanted(fixture *f) {
     const rsk_model *m = &f->model;
     void *memory;
@@ -295,11 +295,11 @@ static void test_arguments(const rsk_model *m) {
     expect(rsk_plan_make(m, 0, -1, memory, nbytes - 1, &plan) == RSK_MEMORY, "a byte too few");
     expect(rsk_plan_make(m, 0, -1, memory, 0, &plan) == RSK_MEMORY, "no bytes");
     expect(rsk_plan_make(m, 0, -1, NULL, nbytes, &plan) == RSK_MEMORY, "no memory");
-    expect(rsk_plan_make(m, 0, RSK_N_LEVELS, memory, nbytes, &plan) == RSK_ARGUMENT, "an unknown level");
-    expect(rsk_plan_make(m, 0, 1000000, memory, nbytes, &plan) == RSK_ARGUMENT, "a level far out");
-    for (int level = 0; level < RSK_N_LEVELS; level++)
-        if (!rsk_level_exists(level))
-            expect(rsk_plan_make(m, 0, level, memory, nbytes, &plan) == RSK_ARGUMENT, "a level that is not there");
+    expect(rsk_plan_make(m, 0, RSK_N_ISAS, memory, nbytes, &plan) == RSK_ARGUMENT, "an unknown isa");
+    expect(rsk_plan_make(m, 0, 1000000, memory, nbytes, &plan) == RSK_ARGUMENT, "an isa far out");
+    for (int isa = 0; isa < RSK_N_ISAS; isa++)
+        if (!rsk_isa_exists(isa))
+            expect(rsk_plan_make(m, 0, isa, memory, nbytes, &plan) == RSK_ARGUMENT, "an isa that is not there");
     expect(plan == NULL, "a refused plan is not handed out");
     expect(rsk_plan_nbytes(m, 1) <= nbytes, "a compact plan is not larger");
     free(memory);
@@ -367,10 +367,10 @@ static void test_model(fixture *f) {
     find_wanted(f);
     test_arguments(&f->model);
     for (int compact = 0; compact < 2; compact++)
-        for (int level = -1; level < RSK_N_LEVELS; level++) {
-            if (level >= 0 && !rsk_level_exists(level)) continue;
+        for (int isa = -1; isa < RSK_N_ISAS; isa++) {
+            if (isa >= 0 && !rsk_isa_exists(isa)) continue;
             void *memory;
-            const rsk_plan *plan = make_plan(&f->model, compact, level, &memory);
+            const rsk_plan *plan = make_plan(&f->model, compact, isa, &memory);
             test_rows(f, plan);
             test_batches(f, plan);
             test_trace(f, plan);
@@ -378,7 +378,7 @@ static void test_model(fixture *f) {
             test_sparse(f, plan, false);
             test_sparse(f, plan, true);
             test_not_finite(f, plan);
-            if (level == -1) test_threads(f, plan);
+            if (isa == -1) test_threads(f, plan);
             free(memory);
         }
     free(f->wanted);
@@ -405,22 +405,22 @@ static void test_file(const char *path) {
     if (status == RSK_OK) test_model(&f);
 }
 
-static void test_levels(void) {
-    const int best = rsk_level_best();
-    file_name = "levels";
-    expect(rsk_level_exists(RSK_SCALAR) == 1 && rsk_level_exists(best) == 1, "those that exist");
-    expect(rsk_level_exists(-1) == 0 && rsk_level_exists(RSK_N_LEVELS) == 0, "those that do not exist");
-    for (int level = best + 1; level < RSK_N_LEVELS; level++)
-        expect(!rsk_level_exists(level), "none better than the best");
-    expect(strcmp(rsk_level_name(RSK_SCALAR), "scalar") == 0, "the name of a level");
-    expect(strcmp(rsk_level_name(-1), "unknown") == 0 && strcmp(rsk_level_name(99), "unknown") == 0, "unknown levels");
+static void test_isas(void) {
+    const int best = rsk_isa_best();
+    file_name = "isas";
+    expect(rsk_isa_exists(RSK_SCALAR) == 1 && rsk_isa_exists(best) == 1, "those that exist");
+    expect(rsk_isa_exists(-1) == 0 && rsk_isa_exists(RSK_N_ISAS) == 0, "those that do not exist");
+    for (int isa = best + 1; isa < RSK_N_ISAS; isa++)
+        expect(!rsk_isa_exists(isa), "none better than the best");
+    expect(strcmp(rsk_isa_name(RSK_SCALAR), "scalar") == 0, "the name of an isa");
+    expect(strcmp(rsk_isa_name(-1), "unknown") == 0 && strcmp(rsk_isa_name(99), "unknown") == 0, "unknown ones");
 }
 
 int main(int argc, char **argv) {
-    test_levels();
+    test_isas();
     test_too_many_terms();
     for (int i = 1; i < argc; i++) test_file(argv[i]);
-    printf("test_predict: %d files, best level %s, ", argc - 1, rsk_level_name(rsk_level_best()));
+    printf("test_predict: %d files, best isa %s, ", argc - 1, rsk_isa_name(rsk_isa_best()));
     printf(n_failures == 0 ? "ok\n" : "%d failures\n", n_failures);
     return argc < 2 || n_failures != 0;
 }

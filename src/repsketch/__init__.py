@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from . import lsh, theory
 from .compare.comparison import Comparison
 from .compress import compress
+from .core import get_include
 from .data.frames import Columns
 from .errors import InputError, MergeError, MissingExtraError, RepSketchError, TeacherError
 from .io import FormatError, Status
@@ -54,6 +55,7 @@ __all__ = [
     "build_sketch",
     "compress",
     "distill",
+    "get_include",
     "load",
     "lsh",
     "theory",

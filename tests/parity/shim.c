@@ -4,8 +4,8 @@
 #include "rsk.h"
 
 /* Outputs (n, n_outputs) of n dense rows of floats, in batches or one row at a time; returns the status, or -1 without
- * memory. level: an instruction set, -1 for the best. */
-int shim_predict(const void *file, size_t n_bytes, int level, int compact, int one_by_one, const float *X, size_t n,
+ * memory. isa: an instruction set, -1 for the best. */
+int shim_predict(const void *file, size_t n_bytes, int isa, int compact, int one_by_one, const float *X, size_t n,
                  float *out) {
     rsk_model model;
     const rsk_limits limits = {n_bytes, UINT64_MAX, UINT64_MAX};
@@ -16,7 +16,7 @@ int shim_predict(const void *file, size_t n_bytes, int level, int compact, int o
     char *memory = malloc(plan_nbytes + 64);
     if (memory == NULL) return -1;
     const rsk_plan *plan = NULL;
-    status = rsk_plan_make(&model, compact, level, memory + (64 - (size_t)memory % 64), plan_nbytes, &plan);
+    status = rsk_plan_make(&model, compact, isa, memory + (64 - (size_t)memory % 64), plan_nbytes, &plan);
     char *scratch = status == RSK_OK ? malloc(rsk_scratch_nbytes(plan, !one_by_one) + 64) : NULL;
     if (scratch != NULL) {
         void *aligned = scratch + (64 - (size_t)scratch % 64);
@@ -32,4 +32,4 @@ int shim_predict(const void *file, size_t n_bytes, int level, int compact, int o
     return has_failed ? -1 : (int)status;
 }
 
-int shim_level_exists(int level) { return rsk_level_exists(level); }
+int shim_isa_exists(int isa) { return rsk_isa_exists(isa); }

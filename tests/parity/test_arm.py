@@ -48,7 +48,7 @@ def folder(tmp_path_factory) -> Path:
 def test_the_c_tests_pass(folder):
     run(sys.executable, ROOT / "native/tests/write_seeds.py", folder / "seeds")
     assert run(QEMU, folder / "built/test_file") == "test_file: ok\n"
-    assert "best level neon, ok" in run(QEMU, folder / "built/test_predict", *sorted((folder / "seeds").glob("*.rsk")))
+    assert "best isa neon, ok" in run(QEMU, folder / "built/test_predict", *sorted((folder / "seeds").glob("*.rsk")))
 
 
 @pytest.mark.parametrize("seed", range(2 * len(THEMES)))

@@ -20,30 +20,30 @@ ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "native"
 COMPILER = shutil.which("gcc")
 STRICT = ["-std=c99", "-ffp-contract=off", "-fno-math-errno", "-fPIC"]
-NOT_THE_RUNTIME = {"rsk_lanes.c", "rsk_kernel.c"}  # compiled once a level; training
+NOT_THE_RUNTIME = {"rsk_lanes.c", "rsk_kernel.c"}  # compiled once an isa; training
 N_FORMS = 5 * len(THEMES)
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no gcc on this machine")
 
 
-def levels_of_cmake() -> tuple[dict[str, list[str]], list[str]]:
-    """Flags of every instruction set, and the definitions that go with them, as CMakeLists.txt has them."""
-    text = (ROOT / "CMakeLists.txt").read_text()
+def isas_of_cmake() -> tuple[dict[str, list[str]], list[str]]:
+    """Flags of every instruction set, and the definitions that go with them, as rsk-config.cmake has them."""
+    text = (NATIVE / "rsk-config.cmake").read_text()
     machine = subprocess.run([COMPILER, "-dumpmachine"], capture_output=True, text=True, check=True).stdout
     family = {"x86_64": "X86", "aarch64": "NEON"}.get(machine.split("-")[0])
     there = {"scalar", *{"X86": ("avx2", "avx512"), "NEON": ("neon",)}.get(family, ())}
-    added = re.findall(r"^\s*add_level\((\w+)\s*(.*)\)", text, re.MULTILINE)
-    levels = {name: flags.split() for name, flags in added if name in there}
+    added = re.findall(r"^\s*add_isa\((\w+)\s*(.*)\)", text, re.MULTILINE)
+    isas = {name: flags.split() for name, flags in added if name in there}
     definitions = []
     if family is not None:
         definitions = [f"-DRSK_HAS_{family}"]
         assert f"RSK_HAS_{family}" in text
-    return levels, definitions
+    return isas, definitions
 
 
 def build(folder: Path, optimisation: str) -> Path:
     """The runtime with the shim as a shared library."""
-    levels, definitions = levels_of_cmake()
+    isas, definitions = isas_of_cmake()
     flags = [optimisation, *STRICT, *definitions, f"-I{NATIVE}"]
     objects: list[str] = []
 
@@ -54,8 +54,8 @@ def build(folder: Path, optimisation: str) -> Path:
     for source in sorted(NATIVE.glob("rsk*.c")):
         if source.name not in NOT_THE_RUNTIME:
             compile_file(source, source.stem, [])
-    for level, more in levels.items():
-        compile_file(NATIVE / "rsk_lanes.c", f"lanes_{level}", [f"-DRSK_LEVEL_NAME={level}", *more])
+    for isa, more in isas.items():
+        compile_file(NATIVE / "rsk_lanes.c", f"lanes_{isa}", [f"-DRSK_ISA_NAME={isa}", *more])
     compile_file(Path(__file__).parent / "shim.c", "shim", [])
     library = folder / "librsk.so"
     subprocess.run([COMPILER, "-shared", *objects, "-o", str(library)], check=True)
@@ -84,28 +84,28 @@ def cases():
     return found
 
 
-LEVELS = {"scalar": 0, "neon": 1, "avx2": 2, "avx512": 3}
+ISAS = {"scalar": 0, "neon": 1, "avx2": 2, "avx512": 3}
 WAYS = {"batches": (200, 0, 0), "single rows": (60, 0, 1), "compact": (20, 1, 0), "compact single rows": (2, 1, 1)}
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_outputs(library, cases, way):
     n, compact, one_by_one = WAYS[way]
-    for level, number in LEVELS.items():
-        if not library.shim_level_exists(number):
+    for isa, number in ISAS.items():
+        if not library.shim_isa_exists(number):
             continue
         for seed, (data, X, wanted) in enumerate(cases):
             found = np.full(wanted[:n].shape, np.nan, np.float32)
             status = library.shim_predict(data, len(data), number, compact, one_by_one, X, n, found)
             assert status == 0
             differing = int((found.view(np.int32) != wanted[:n].view(np.int32)).sum())
-            assert differing == 0, f"form {seed}, {level}: {differing} outputs of {found.size} differ"
+            assert differing == 0, f"form {seed}, {isa}: {differing} outputs of {found.size} differ"
 
 
-def test_the_library_has_the_levels_of_the_installed_core(library):
+def test_the_library_has_the_isas_of_the_installed_core(library):
     native = pytest.importorskip("repsketch._native", reason="the package was installed without its compiled part")
-    found = {name: number for name, number in LEVELS.items() if library.shim_level_exists(number)}
-    assert found == native.levels()
+    found = {name: number for name, number in ISAS.items() if library.shim_isa_exists(number)}
+    assert found == native.isas()
 
 
 def test_a_bad_file_gives_its_status(library, cases):
@@ -114,9 +114,9 @@ def test_a_bad_file_gives_its_status(library, cases):
     assert library.shim_predict(data[:-1], len(data) - 1, -1, 0, 0, X, 1, found) > 0
 
 
-def test_levels_are_those_of_the_header():
+def test_isas_are_those_of_the_header():
     names = re.search(r"enum \{ (RSK_SCALAR = 0.*?) \}", (NATIVE / "rsk.h").read_text())
     assert names is not None
     words = [word.strip().split(" ")[0].removeprefix("RSK_").lower() for word in names[1].split(",")]
-    assert words[:-1] == list(LEVELS)
-    assert set(levels_of_cmake()[0]) <= set(LEVELS)
+    assert words[:-1] == list(ISAS)
+    assert set(isas_of_cmake()[0]) <= set(ISAS)

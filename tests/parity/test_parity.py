@@ -23,7 +23,7 @@ from support.models import FAMILIES, POOLS, THEMES, random_inputs, random_model
 native = pytest.importorskip("repsketch._native", reason="the package was installed without its compiled part")
 
 N_FORMS = 13 * len(THEMES)
-LEVELS = native.levels()
+ISAS = native.isas()
 MOST_ROWS = 10_000
 FEW_ROWS = 200  # three blocks of 64 and a rest
 
@@ -55,9 +55,9 @@ class Truth:
         return Truth(self.buckets[:n], self.accumulators[:n], self.outputs[:n])
 
 
-def open_model(model: Model, level: int, compact: bool = False):
+def open_model(model: Model, isa: int, compact: bool = False):
     data = model_to_bytes(model)
-    return native.Model(data, len(data), compact, level)
+    return native.Model(data, len(data), compact, isa)
 
 
 def check_same(what: str, found: np.ndarray, wanted: np.ndarray) -> None:
@@ -69,19 +69,19 @@ def check_same(what: str, found: np.ndarray, wanted: np.ndarray) -> None:
     raise AssertionError(f"{what}: {len(differing)} of {found.size} differ, first {first}: {values}")
 
 
-def check_trace(what: str, model, X: np.ndarray, truth: Truth, one_by_one: bool = False) -> None:
+def check_trace(what: str, opened, X: np.ndarray, truth: Truth, one_by_one: bool = False) -> None:
     """Buckets first, then accumulators, then outputs."""
     # Filled with what no result is, so that nothing is right by having been there.
     found = Truth(*(np.full_like(array, -77_777_777) for array in (truth.buckets, truth.accumulators, truth.outputs)))
-    model.trace(X, found.outputs.view(np.float32), found.buckets, found.accumulators, one_by_one)
+    opened.trace(X, found.outputs.view(np.float32), found.buckets, found.accumulators, one_by_one)
     for name in ("buckets", "accumulators", "outputs"):
         check_same(f"{name} traced, {what}", getattr(found, name), getattr(truth, name))
 
 
-def check_predict(what: str, model, X: np.ndarray, truth: Truth, n_threads: int = 1) -> None:
+def check_predict(what: str, opened, X: np.ndarray, truth: Truth, n_threads: int = 1) -> None:
     """Outputs without a trace, which takes the fastest path."""
     found = np.full(truth.outputs.shape, np.nan, np.float32)
-    model.predict(X, found, n_threads)
+    opened.predict(X, found, n_threads)
     check_same(f"outputs, {what}", found.view(np.int32), truth.outputs)
 
 
@@ -90,11 +90,11 @@ def test_batches(seed):
     model = random_model(seed)
     X = random_inputs(model, n_rows_of(model), seed)
     truth = Truth.of(model, X)
-    for name, level in LEVELS.items():
-        model = open_model(model, level)
-        check_trace(name, model, X, truth)
-        check_predict(name, model, X, truth)
-        check_single_rows(name, model, X[:2_000], truth.first(2_000))
+    for name, isa in ISAS.items():
+        opened = open_model(model, isa)
+        check_trace(name, opened, X, truth)
+        check_predict(name, opened, X, truth)
+        check_single_rows(name, opened, X[:2_000], truth.first(2_000))
 
 
 def test_the_batches_have_a_million_rows():
@@ -107,47 +107,47 @@ def test_other_ways_in(seed):
     model = random_model(seed)
     X = random_inputs(model, FEW_ROWS, 1000 + seed)
     truth = Truth.of(model, X)
-    for name, level in LEVELS.items():
-        model = open_model(model, level)
+    for name, isa in ISAS.items():
+        opened = open_model(model, isa)
         for n in (1, 63, 64, 65):
-            check_predict(f"{name}, {n} rows", model, X[:n], truth.first(n))
-        check_trace(f"{name}, one by one", model, X, truth, one_by_one=True)
-        check_single_rows(name, model, X, truth)
+            check_predict(f"{name}, {n} rows", opened, X[:n], truth.first(n))
+        check_trace(f"{name}, one by one", opened, X, truth, one_by_one=True)
+        check_single_rows(name, opened, X, truth)
         for n_threads in (2, 3):
-            check_predict(f"{name}, {n_threads} threads", model, X, truth, n_threads)
-        check_strides(name, model, X, truth)
+            check_predict(f"{name}, {n_threads} threads", opened, X, truth, n_threads)
+        check_strides(name, opened, X, truth)
         # A compact plan draws its hash functions again for every block: a block and a rest must do.
-        compact = open_model(model, level, compact=True)
+        compact = open_model(model, isa, compact=True)
         check_predict(f"{name}, compact", compact, X[:70], truth.first(70))
         check_trace(f"{name}, compact", compact, X[:70], truth.first(70))
         check_trace(f"{name}, compact, one by one", compact, X[:3], truth.first(3), one_by_one=True)
         check_single_rows(f"{name}, compact", compact, X[:3], truth.first(3))
 
 
-def check_single_rows(what: str, model, X: np.ndarray, truth: Truth) -> None:
+def check_single_rows(what: str, opened, X: np.ndarray, truth: Truth) -> None:
     """Row by row, which has a fast path of its own."""
     found = np.full(truth.outputs.shape, np.nan, np.float32)
-    model.predict_each(np.ascontiguousarray(X), found)
+    opened.predict_each(np.ascontiguousarray(X), found)
     check_same(f"outputs, {what}, row by row", found.view(np.int32), truth.outputs)
     for row, out, wanted in zip(X[:5], found, truth.outputs, strict=False):
-        model.predict_row(row, out)
+        opened.predict_row(row, out)
         check_same(f"outputs, {what}, predict_row", out.view(np.int32), wanted)
         if len(out) == 1:
-            assert model.output_of(row) == wanted.view(np.float32)[0]
+            assert opened.output_of(row) == wanted.view(np.float32)[0]
 
 
-def check_strides(name: str, model, X: np.ndarray, truth: Truth) -> None:
+def check_strides(name: str, opened, X: np.ndarray, truth: Truth) -> None:
     n, d = X.shape
     apart = np.full((n, d + 5), np.nan, np.float32)  # reading beside the columns would be refused
     apart[:, 3 : 3 + d] = X
-    check_predict(f"{name}, rows apart", model, apart[:, 3 : 3 + d], truth)
-    check_predict(f"{name}, rows apart, 2 threads", model, apart[:, 3 : 3 + d], truth, n_threads=2)
-    check_predict(f"{name}, every other row", model, np.repeat(X, 2, axis=0)[::2], truth)
+    check_predict(f"{name}, rows apart", opened, apart[:, 3 : 3 + d], truth)
+    check_predict(f"{name}, rows apart, 2 threads", opened, apart[:, 3 : 3 + d], truth, n_threads=2)
+    check_predict(f"{name}, every other row", opened, np.repeat(X, 2, axis=0)[::2], truth)
     again = np.broadcast_to(X[0], (70, d))
-    check_predict(f"{name}, one row again and again", model, again, Truth(*([None] * 2), truth.outputs[[0] * 70]))
+    check_predict(f"{name}, one row again and again", opened, again, Truth(*([None] * 2), truth.outputs[[0] * 70]))
     frozen = X.copy()
     frozen.flags.writeable = False
-    check_predict(f"{name}, read-only", model, frozen, truth)
+    check_predict(f"{name}, read-only", opened, frozen, truth)
 
 
 @pytest.mark.parametrize("seed", range(0, N_FORMS, 2))
@@ -160,15 +160,15 @@ def test_sparse_rows(seed):
     table.data[rng.random(len(table.data)) < 0.1] = 0.0  # zeros may be stored, too
     truth = Truth.of(model, table.toarray())
     ends, columns = table.indptr.astype(np.int32), table.indices.astype(np.int32)
-    for name, level in LEVELS.items():
+    for name, isa in ISAS.items():
         for compact in (False, True):
             n = 70 if compact else FEW_ROWS
-            model = open_model(model, level, compact)
+            opened = open_model(model, isa, compact)
             for n_threads in (1, 2, 3):
                 found = np.full((n, model.n_outputs), np.nan, np.float32)
-                model.predict_sparse(table.data, ends[: n + 1], columns, found, n_threads)
+                opened.predict_sparse(table.data, ends[: n + 1], columns, found, n_threads)
                 check_same(f"outputs, {name}, sparse", found.view(np.int32), truth.outputs[:n])
-            check_predict(f"{name}, the same rows dense", model, table.toarray()[:n], truth.first(n))
+            check_predict(f"{name}, the same rows dense", opened, table.toarray()[:n], truth.first(n))
 
 
 @pytest.mark.parametrize("seed", range(0, N_FORMS, 2))
@@ -177,18 +177,18 @@ def test_rows_of_bytes(seed):
     X = np.random.default_rng(seed).integers(0, 256, (FEW_ROWS, model.n_features), np.uint8)
     X[::3] %= 4  # small ones: categories, zeros
     truth = Truth.of(model, X.astype(np.float32))
-    for name, level in LEVELS.items():
+    for name, isa in ISAS.items():
         for compact in (False, True):
             n = 70 if compact else FEW_ROWS
-            model, what = open_model(model, level, compact), f"{name}, uint8"
+            opened, what = open_model(model, isa, compact), f"{name}, uint8"
             for n_threads in (1, 2, 3):
-                check_predict(what, model, X[:n], truth.first(n), n_threads)
-            check_trace(what, model, X[:n], truth.first(n))
-            check_trace(f"{what}, one by one", model, X[:5], truth.first(5), one_by_one=True)
-        check_predict(f"{name}, the same rows as floats", model, X[:70].astype(np.float32), truth.first(70))
+                check_predict(what, opened, X[:n], truth.first(n), n_threads)
+            check_trace(what, opened, X[:n], truth.first(n))
+            check_trace(f"{what}, one by one", opened, X[:5], truth.first(5), one_by_one=True)
+        check_predict(f"{name}, the same rows as floats", opened, X[:70].astype(np.float32), truth.first(70))
         apart = np.full((FEW_ROWS, model.n_features + 3), 255, np.uint8)
         apart[:, 1:-2] = X
-        check_predict(f"{name}, uint8, rows apart", open_model(model, level), apart[:, 1:-2], truth, n_threads=2)
+        check_predict(f"{name}, uint8, rows apart", open_model(model, isa), apart[:, 1:-2], truth, n_threads=2)
 
 
 # -- every option occurs ------------------------------------------------------------------------
@@ -359,14 +359,14 @@ def test_largest_sizes(make, width_bits):
     if model.n_features == D:
         X[0, ::2], X[1, 5:], X[2, :-1] = 0.0, 0.0, 0.0  # many, few, and only the last column
     truth = Truth.of(model, X)
-    for name, level in LEVELS.items():
-        model = open_model(model, level)
-        check_trace(name, model, X, truth)
-        check_predict(name, model, X, truth)
-        check_single_rows(name, model, X, truth)
-    compact = open_model(model, level, compact=True)
+    for name, isa in ISAS.items():
+        opened = open_model(model, isa)
+        check_trace(name, opened, X, truth)
+        check_predict(name, opened, X, truth)
+        check_single_rows(name, opened, X, truth)
+    compact = open_model(model, isa, compact=True)
     check_predict(f"{name}, compact", compact, X[:1], truth.first(1))
     table = sp.csr_matrix(X)
     found = np.empty((3, model.n_outputs), np.float32)
-    model.predict_sparse(table.data, table.indptr.astype(np.int32), table.indices.astype(np.int32), found, 1)
+    opened.predict_sparse(table.data, table.indptr.astype(np.int32), table.indices.astype(np.int32), found, 1)
     check_same("sparse", found.view(np.int32), truth.outputs)

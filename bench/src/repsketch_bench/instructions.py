@@ -25,7 +25,7 @@ COUNTS = (1024, 2048)
 _NATIVE = Path(__file__).parents[3] / "native"
 _APART = ("rsk_kernel", "rsk_lanes")  # for training; compiled once for every instruction set
 _FLAGS = ("-std=c99", "-O3", "-ffp-contract=off", "-fno-math-errno", "-DRSK_HAS_X86")
-_LEVELS = {
+_ISAS = {
     "scalar": (),
     "avx2": ("-mavx2",),
     "avx512": ("-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mavx512vbmi", "-mavx512vnni", "-mgfni"),
@@ -74,8 +74,8 @@ def _compile(folder: Path) -> list[str]:
     jobs: list[tuple[str, Path, tuple[str, ...]]] = [
         (path.stem, path, ()) for path in sorted(_NATIVE.glob("rsk*.c")) if path.stem not in _APART
     ]
-    jobs += [(f"lanes_{i}", _NATIVE / "rsk_lanes.c", (f"-DRSK_LEVEL_NAME={name}", *flags))
-             for i, (name, flags) in enumerate(_LEVELS.items())]  # fmt: skip
+    jobs += [(f"lanes_{i}", _NATIVE / "rsk_lanes.c", (f"-DRSK_ISA_NAME={name}", *flags))
+             for i, (name, flags) in enumerate(_ISAS.items())]  # fmt: skip
     for name, source, flags in jobs:
         target = folder / f"{name}.o"
         done = subprocess.run(

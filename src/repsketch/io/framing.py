@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Mapping
 
 from ..errors import InputError
+from .records import FIRST_OPTIONAL, is_known
 from .status import FormatError, Status
 
 MAGIC = b"\x89RSK"
@@ -16,16 +17,6 @@ FILE_CAP = 64 << 20
 _HEADER = struct.Struct("<4sHHIIIIBBBBI")
 _ENTRY = struct.Struct("<6I")
 _REQUIRED = 1
-
-#: Types below this are required for a prediction.
-FIRST_OPTIONAL = 64
-
-
-def is_known(kind: int) -> bool:
-    """True for a section type that this format version defines."""
-    if 1 <= kind <= 12 or 64 <= kind <= 69:
-        return True
-    return 16 <= kind < 48 and (kind - 16) % 8 <= 6
 
 
 def pack(sections: Mapping[int, bytes], software: tuple[int, int, int]) -> bytes:

@@ -12,13 +12,13 @@ from ..model.numbers import decode_bfloat16, decode_float8, index_bits
 from ..model.projection import LARGEST_ENTRY, Projection
 from ..model.rows import LARGEST_INT
 from . import records
-from .records import Section
+from .records import Kinds, LinearType, Precision, ProjectionKind, Section, StoredAs, Task
 from .sections import CHUNK, Sections, check_size, refuse_if
 from .status import Status
 
 SIZE_CAP = 65_536
 MOST_SHIFT = 31
-_STORED_DTYPES = ("<f4", "<u2", "u1")
+_STORED_DTYPES = {StoredAs.FLOAT32: "<f4", StoredAs.BFLOAT16: "<u2", StoredAs.FLOAT8: "u1"}
 
 
 class ModelReader:
@@ -37,38 +37,39 @@ class ModelReader:
     def read_model(self) -> SimpleNamespace:
         """The record of sizes and flags."""
         m = records.MODEL.unpack(self.sections.section(Section.MODEL, records.MODEL.nbytes))
-        m.is_whole, m.has_matrix = m.precision == 1, m.projection >= 2
+        m.is_whole, m.has_matrix = m.precision == Precision.INT, m.projection >= ProjectionKind.FLOAT32
         if not self.sections.are_good:
             self._check_model(m)
         return m
 
     def _check_model(self, m: SimpleNamespace) -> None:
-        refuse_if(m.precision > 1, Status.FIELD)
+        refuse_if(m.precision >= len(records.PRECISIONS), Status.FIELD)
         refuse_if(m.generator != records.GENERATOR, Status.GENERATOR)
-        refuse_if(m.task > 2, Status.FIELD)
-        check_size(m.n_parts, 4)
-        refuse_if(m.projection > 4, Status.FIELD)
+        refuse_if(m.task >= len(records.TASKS), Status.FIELD)
+        check_size(m.n_parts, records.MAX_PARTS)
+        refuse_if(m.projection >= len(records.PROJECTIONS), Status.FIELD)
         refuse_if(m.right_shift > MOST_SHIFT, Status.SHIFT)
-        refuse_if(m.linear > 3 or m.stored_as > 2, Status.FIELD)
+        refuse_if(m.linear >= len(records.LINEARS) or m.stored_as >= len(records.STORED_AS), Status.FIELD)
         for size in (m.n_features, m.n_columns, m.n_values, m.n_components):
             check_size(size, MAX_FEATURES)
         check_size(m.n_outputs, SIZE_CAP)
-        refuse_if(m.kinds > 2, Status.FIELD)
-        refuse_if(m.flags > 15, Status.FLAGS)
-        refuse_if(m.offset_stored_as > 1, Status.FIELD)
+        refuse_if(m.kinds >= len(Kinds), Status.FIELD)
+        refuse_if(m.flags > records.ALL_MODEL_FLAGS, Status.FLAGS)
+        refuse_if(m.offset_stored_as > StoredAs.BFLOAT16, Status.FIELD)
         refuse_if(not m.is_padded, Status.PADDING)
         refuse_if(m.n_classes > SIZE_CAP, Status.SIZE_CAP)
-        refuse_if(m.n_classes and (m.n_classes != max(2, m.n_outputs) or m.task != 1), Status.CLASS_COUNT)
+        refuse_if(m.n_classes not in (0, max(2, m.n_outputs)), Status.CLASS_COUNT)
+        refuse_if(m.n_classes and m.task != Task.CLASSIFICATION, Status.CLASS_COUNT)
         _check_precision(m)
-        refuse_if(m.projection == 1 and not m.flags & records.HAS_SHIFT, Status.FIELD)
-        refuse_if(m.projection == 0 and m.flags & records.HAS_SHIFT, Status.FIELD)
+        refuse_if(m.projection == ProjectionKind.SHIFT and not m.flags & records.HAS_SHIFT, Status.FIELD)
+        refuse_if(m.projection == ProjectionKind.NONE and m.flags & records.HAS_SHIFT, Status.FIELD)
         refuse_if(not m.has_matrix and m.n_components != m.n_values, Status.SIZE_MISMATCH)
         allowed = (1, m.n_outputs) if m.is_whole and m.linear else (0,)
         refuse_if(m.n_linear_gains not in allowed, Status.SIZE_MISMATCH)
         has_columns = m.flags & records.HAS_COLUMNS
         refuse_if(m.n_columns > m.n_features or (not has_columns and m.n_columns != m.n_features), Status.SIZE_MISMATCH)
         for bias in (m.center_bias, m.scale_bias):
-            refuse_if(bias != 0 and (m.stored_as != 2 or not -126 <= bias <= 100), Status.FIELD)
+            refuse_if(bias != 0 and (m.stored_as != StoredAs.FLOAT8 or not -126 <= bias <= 100), Status.FIELD)
 
     def check_columns(self) -> None:
         """Paragraphs 2 to 4: which columns are used, what kinds they are, their centers and scales."""
@@ -84,9 +85,9 @@ class ModelReader:
 
     def _check_kinds(self) -> None:
         m = self.model
-        if m.kinds < 2:
+        if m.kinds != Kinds.MIXED:
             refuse_if(m.n_values != m.n_columns, Status.SIZE_MISMATCH)
-            self.n_numeric = m.n_columns if m.kinds == NUMERIC else 0
+            self.n_numeric = m.n_columns if m.kinds == Kinds.NUMERIC else 0
             return
         self.kinds = self.sections.array(Section.KINDS, "<u2", m.n_columns)
         self.n_numeric = m.n_columns - int(np.count_nonzero(self.kinds))
@@ -102,10 +103,13 @@ class ModelReader:
             refuse_if(is_wrong, Status.SCALER)
 
     def _decode(self, stored: np.ndarray, bias: int) -> np.ndarray:
-        stored_as = records.STORED_AS[self.model.stored_as]
-        if stored_as == "bfloat16":
+        if self.model.stored_as == StoredAs.BFLOAT16:
             return decode_bfloat16(stored)
-        return decode_float8(stored, bias) if stored_as == "float8" else stored.astype(np.float32, copy=False)
+        return (
+            decode_float8(stored, bias)
+            if self.model.stored_as == StoredAs.FLOAT8
+            else stored.astype(np.float32, copy=False)
+        )
 
     @property
     def largest_value(self) -> int:
@@ -133,7 +137,7 @@ class ModelReader:
         columns = None
         if m.flags & records.HAS_COLUMNS:
             columns = self.sections.unpacked(Section.COLUMNS, m.n_columns, index_bits(m.n_features))
-        kinds = np.broadcast_to(np.uint16(BOOLEAN), (m.n_columns,)) if m.kinds == BOOLEAN else self.kinds
+        kinds = np.broadcast_to(np.uint16(BOOLEAN), (m.n_columns,)) if m.kinds == Kinds.BOOLEAN else self.kinds
         return Inputs(
             m.n_features,
             columns,
@@ -163,7 +167,7 @@ class ModelReader:
         if m.flags & records.HAS_MULTIPLIERS:
             self.multipliers = self.sections.array(Section.MULTIPLIERS, "<i2", m.n_components)
             refuse_if(self.multipliers.min() < 1, Status.SCALE)
-        if m.projection >= 3 and not m.is_whole:
+        if m.projection >= ProjectionKind.INT8 and not m.is_whole:
             self.scales = self.sections.floats(Section.PROJECTION_SCALES, m.n_components, Status.SCALE, LARGEST_ENTRY)
             refuse_if(not self.scales.all(), Status.SCALE)
         self.linear, self.linear_gain = self._linear()
@@ -172,7 +176,7 @@ class ModelReader:
             self._check_bounds()
 
     def _offset(self) -> np.ndarray:
-        if self.model.offset_stored_as == 0:
+        if self.model.offset_stored_as == StoredAs.FLOAT32:
             floats = self.sections.floats(Section.OFFSET, self.model.n_outputs, Status.NOT_FINITE)
             return floats.astype(np.float32, copy=False)
         offset = decode_bfloat16(self.sections.array(Section.OFFSET, "<u2", self.model.n_outputs))
@@ -197,30 +201,30 @@ class ModelReader:
         m = self.model
         n = m.n_values * m.n_components
         shape = (m.n_values, m.n_components)
-        if m.projection == 2:
+        if m.projection == ProjectionKind.FLOAT32:
             return (
                 self.sections.floats(Section.PROJECTION, n, Status.NOT_FINITE, LARGEST_ENTRY)
                 .astype(np.float32, copy=False)
                 .reshape(shape)
             )
-        if m.projection == 3:
+        if m.projection == ProjectionKind.INT8:
             return self.sections.whole(Section.PROJECTION, "i1", n).reshape(shape)
         return self.sections.signed(Section.PROJECTION, n, 2).reshape(shape)
 
     def _linear(self) -> tuple[np.ndarray | None, np.ndarray | None]:
         m = self.model
-        if m.linear == 0:
+        if m.linear == LinearType.NONE:
             return None, None
         n, shape = m.n_components * m.n_outputs, (m.n_components, m.n_outputs)
-        if m.linear == 1:
+        if m.linear == LinearType.FLOAT32:
             linear = self.sections.floats(Section.LINEAR, n, Status.NOT_FINITE, LARGEST_ENTRY).astype(
                 np.float32, copy=False
             )
             return linear.reshape(shape), None
-        whole = self.sections.whole(Section.LINEAR, "<i2" if m.linear == 2 else "i1", n)
+        whole = self.sections.whole(Section.LINEAR, "<i2" if m.linear == LinearType.INT16 else "i1", n)
         gain = self.sections.floats(Section.LINEAR_GAIN, m.n_linear_gains, Status.SCALE).astype(np.float32, copy=False)
         refuse_if(not gain.all(), Status.SCALE)
-        return whole.astype(np.int16 if m.linear == 2 else np.int8).reshape(shape), gain
+        return whole.astype(np.int16 if m.linear == LinearType.INT16 else np.int8).reshape(shape), gain
 
     def _check_bounds(self) -> None:
         """No projected sum and no linear term may leave 32 bits: *Bounds* of ``docs/spec/inference.md``."""
@@ -250,9 +254,10 @@ class ModelReader:
 def _check_precision(m: SimpleNamespace) -> None:
     if not m.is_whole:
         refuse_if(m.right_shift or m.low or m.high or m.limit or m.flags & records.HAS_MULTIPLIERS, Status.FIELD)
-        refuse_if(m.linear > 1 or m.offset_stored_as, Status.FIELD)
+        refuse_if(m.linear > LinearType.FLOAT32 or m.offset_stored_as, Status.FIELD)
         return
-    refuse_if(m.projection in (1, 2) or m.linear == 1, Status.FIELD)
+    refuse_if(m.projection in (ProjectionKind.SHIFT, ProjectionKind.FLOAT32), Status.FIELD)
+    refuse_if(m.linear == LinearType.FLOAT32, Status.FIELD)
     refuse_if(m.low >= m.high or m.low < -32_767, Status.FIELD)
     if m.has_matrix:
         refuse_if(not 1 <= m.limit <= 32_767, Status.SHIFT)

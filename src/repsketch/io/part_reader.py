@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ..lsh import L1, L2, Angular, Family, MinHash, RowHashes
+from ..lsh import RowHashes
 from ..lsh.generator import MAX_CONCAT
-from ..lsh.pool import MAX_SPREAD, CodePool, PooledRows
+from ..lsh.pool import MAX_NONZEROS, MAX_SPREAD, CodePool, PooledRows, largest_sum
 from ..lsh.rows import MAX_WIDTH_BITS
 from ..model.inputs import Inputs
 from ..model.magnitudes import LARGEST_MAGNITUDE, Magnitudes, largest_size
@@ -17,9 +17,23 @@ from ..model.rows import LARGEST_INT, RowGroup
 from . import records
 from .digest import digest_of_pool, digest_of_rows
 from .model_reader import MOST_SHIFT, SIZE_CAP, ModelReader
-from .records import Section
+from .records import (
+    FIRST_POOL,
+    Aggregate,
+    CounterType,
+    DecodeBits,
+    DecodeKind,
+    Fold,
+    Hash,
+    ProjectionKind,
+    Section,
+    Source,
+)
 from .sections import CHUNK, check_size, refuse_if
 from .status import Status
+from .totals import family_of, reads_values
+
+_HASHES = frozenset(Hash)
 
 
 class PartReader:
@@ -34,13 +48,13 @@ class PartReader:
     def check(self) -> None:
         """All checks of paragraph 8."""
         self.fields = f = records.PART.unpack(self.sections.section(Section.PART + self.first, records.PART.nbytes))
-        self.n_inputs = self.model.n_components if f.source == 1 else self.model.n_values
+        self.n_inputs = self.model.n_values if f.source == Source.VALUES else self.model.n_components
         if self.sections.are_good:
             self._check_arrays(f)
             return
         self._check_enumerations(f)
         self._check_sizes(f)
-        if f.hash < 16:
+        if f.hash < FIRST_POOL:
             self._check_own(f)
         else:
             self._check_pool(f)
@@ -51,21 +65,27 @@ class PartReader:
         refuse_if(self._digest() != f.digest, Status.DIGEST)
 
     def _check_enumerations(self, f: SimpleNamespace) -> None:
-        is_whole, is_pool = self.model.is_whole, f.hash >= 16
-        refuse_if(f.source > 1 or (f.source == 0 and self.model.projection == 0), Status.FIELD)
-        refuse_if(f.hash > 3 and f.hash not in records.POOLS, Status.HASH)
-        refuse_if(f.directions > 1 or (f.directions and f.hash > 1), Status.FIELD)
-        refuse_if(f.fold > 1 or (is_pool and f.fold == 0) or (f.hash in (2, 3) and f.fold == 1), Status.FIELD)
-        refuse_if(f.counter_type > 3 or (is_whole and f.counter_type == 0), Status.COUNTER_TYPE)
-        refuse_if(f.aggregate > 2 or f.decode > 2, Status.FIELD)
+        is_whole, is_pool = self.model.is_whole, f.hash >= FIRST_POOL
+        refuse_if(f.source >= len(records.SOURCES), Status.FIELD)
+        refuse_if(f.source == Source.VALUES and self.model.projection == ProjectionKind.NONE, Status.FIELD)
+        refuse_if(f.hash not in _HASHES, Status.HASH)
+        family = None if is_pool else family_of(f)
+        has_directions = family is not None and family.has_directions
+        refuse_if(f.directions >= len(records.DIRECTIONS) or (f.directions and not has_directions), Status.FIELD)
+        refuse_if(f.fold >= len(records.FOLDS) or (is_pool and f.fold == Fold.UNIVERSAL), Status.FIELD)
+        refuse_if(f.fold == Fold.DIRECT and family is not None and not family.has_ordered_codes, Status.FIELD)
+        refuse_if(f.counter_type >= len(records.COUNTER_TYPES), Status.COUNTER_TYPE)
+        refuse_if(is_whole and f.counter_type == CounterType.FLOAT32, Status.COUNTER_TYPE)
+        refuse_if(f.aggregate >= len(records.AGGREGATES) or f.decode >= len(records.DECODES), Status.FIELD)
         refuse_if(f.decode_shift > MOST_SHIFT, Status.SHIFT)
-        refuse_if(f.decode_shift and not (is_whole and f.decode == 1), Status.FIELD)
-        refuse_if(f.decode_stored_as > 1 or (f.decode_stored_as and not (is_whole and f.decode)), Status.FIELD)
+        refuse_if(f.decode_shift and not (is_whole and f.decode == DecodeKind.SHARED), Status.FIELD)
+        refuse_if(f.decode_stored_as >= len(records.DECODE_BITS), Status.FIELD)
+        refuse_if(f.decode_stored_as and not (is_whole and f.decode), Status.FIELD)
         refuse_if(f.width_bits > MAX_WIDTH_BITS, Status.SHIFT)
         refuse_if(f.width_bits and not is_whole, Status.FIELD)
-        refuse_if(f.flags > 31, Status.FLAGS)
+        refuse_if(f.flags > records.ALL_PART_FLAGS, Status.FLAGS)
         refuse_if(f.flags and not is_pool, Status.FIELD)
-        has_width = f.hash in (0, 3)
+        has_width = family is not None and family.has_bandwidth
         refuse_if(f.n_parameters != has_width, Status.PARAMETER_COUNT)
         refuse_if(not f.is_padded, Status.PADDING)
         if has_width:
@@ -77,7 +97,7 @@ class PartReader:
         check_size(f.n_rows, SIZE_CAP)
         check_size(f.n_concat, MAX_CONCAT)
         check_size(f.n_buckets, SIZE_CAP)
-        check_size(f.n_codes, SIZE_CAP if f.hash >= 16 else 2**32)
+        check_size(f.n_codes, SIZE_CAP if f.hash >= FIRST_POOL else 2**32)
         check_size(f.n_numbers, SIZE_CAP)
         check_size(f.n_groups, f.n_rows)
         check_size(f.n_gains, SIZE_CAP)
@@ -86,21 +106,21 @@ class PartReader:
     def _check_own(self, f: SimpleNamespace) -> None:
         refuse_if(f.n_codes != f.n_rows * f.n_concat, Status.SIZE_MISMATCH)
         refuse_if(f.n_axes or f.n_nonzeros or f.threshold_nbytes or f.spread, Status.FIELD)
-        if f.fold == 0:
+        if f.fold == Fold.UNIVERSAL:
             refuse_if(f.n_levels, Status.FIELD)
         else:
-            _check_levels(f, is_binary=f.hash == 1)
+            _check_levels(f, family_of(f).is_binary)
 
     def _check_pool(self, f: SimpleNamespace) -> None:
         is_binary, is_whole = not f.flags & records.LEVELS, self.model.is_whole
         is_seeded = f.flags & records.SEEDED
         _check_levels(f, is_binary)
         refuse_if(f.n_axes > min(f.n_codes, self.n_inputs), Status.FIELD)
-        if f.hash == 17:
-            refuse_if(not 1 <= f.n_nonzeros <= 3, Status.FIELD)
+        if f.hash == Hash.POOL_SPARSE:
+            refuse_if(not 1 <= f.n_nonzeros <= MAX_NONZEROS, Status.FIELD)
         else:
             refuse_if(f.n_nonzeros, Status.FIELD)
-        if f.hash == 18:
+        if f.hash == Hash.POOL_THRESHOLD:
             others = records.SEEDED | records.NORMALISED | records.INTERPOLATED | records.LEVELS
             refuse_if(f.flags & others or f.n_axes, Status.FIELD)
             refuse_if(f.threshold_nbytes not in ((1, 2) if is_whole else (4,)), Status.FIELD)
@@ -116,17 +136,18 @@ class PartReader:
 
     def _check_shape(self, f: SimpleNamespace) -> None:
         n_outputs = self.model.n_outputs
-        refuse_if(f.decode == 0 and f.n_numbers != n_outputs, Status.SIZE_MISMATCH)
-        refuse_if(f.decode == 2 and f.n_numbers != 1, Status.SIZE_MISMATCH)
+        refuse_if(f.decode == DecodeKind.NONE and f.n_numbers != n_outputs, Status.SIZE_MISMATCH)
+        refuse_if(f.decode == DecodeKind.ROWS and f.n_numbers != 1, Status.SIZE_MISMATCH)
         refuse_if(f.n_gains not in (1, n_outputs), Status.SIZE_MISMATCH)
-        refuse_if(f.aggregate < 2 and f.n_groups != 1, Status.FIELD)
-        refuse_if(f.aggregate == 2 and f.decode, Status.FIELD)
-        refuse_if(f.aggregate == 2 and self.model.is_whole and f.n_rows % f.n_groups, Status.FIELD)
+        is_median = f.aggregate == Aggregate.MEDIAN_OF_MEANS
+        refuse_if(not is_median and f.n_groups != 1, Status.FIELD)
+        refuse_if(is_median and f.decode, Status.FIELD)
+        refuse_if(is_median and self.model.is_whole and f.n_rows % f.n_groups, Status.FIELD)
 
     def _check_arrays(self, f: SimpleNamespace) -> None:
         if f.flags & records.HAS_INDICES:
             self.sections.packed(Section.INDICES + self.first, f.n_rows * f.n_concat, index_bits(f.n_codes), f.n_codes)
-        if f.hash == 18:
+        if f.hash == Hash.POOL_THRESHOLD:
             self.sections.packed(Section.CODE_COLUMNS + self.first, f.n_codes, index_bits(self.n_inputs), self.n_inputs)
             if self.model.is_whole:
                 self.thresholds = self.sections.whole(
@@ -143,18 +164,18 @@ class PartReader:
 
     def _counters(self, f: SimpleNamespace) -> np.ndarray:
         kind, n = Section.COUNTERS + self.first, f.n_rows * f.n_buckets * f.n_numbers
-        if f.counter_type == 0:
+        if f.counter_type == CounterType.FLOAT32:
             return self.sections.floats(kind, n, Status.NOT_FINITE)
-        if f.counter_type == 3:
+        if f.counter_type == CounterType.INT4:
             return self.sections.signed(kind, n, 4)
-        return self.sections.whole(kind, "<i2" if f.counter_type == 1 else "i1", n)
+        return self.sections.whole(kind, "<i2" if f.counter_type == CounterType.INT16 else "i1", n)
 
     def _decode(self, f: SimpleNamespace) -> np.ndarray | None:
-        if f.decode == 0:
+        if f.decode == DecodeKind.NONE:
             return None
-        shape = (f.n_numbers if f.decode == 1 else f.n_rows, self.model.n_outputs)
+        shape = (f.n_numbers if f.decode == DecodeKind.SHARED else f.n_rows, self.model.n_outputs)
         kind, n = Section.DECODE + self.first, shape[0] * shape[1]
-        if f.decode_stored_as:
+        if f.decode_stored_as == DecodeBits.INT4:
             return self.sections.signed(kind, n, 4).reshape(shape)
         if self.model.is_whole:
             return self.sections.whole(kind, "i1", n).reshape(shape)
@@ -162,27 +183,26 @@ class PartReader:
 
     def _check_bounds(self, f: SimpleNamespace) -> None:
         """No sum may leave 32 bits: *Bounds* of ``docs/spec/inference.md``."""
-        largest = self.model.limit if f.source == 1 and self.model.has_matrix else self.reader.largest_value
+        largest = (
+            self.model.limit if f.source == Source.PROJECTED and self.model.has_matrix else self.reader.largest_value
+        )
         width = 1 << f.width_bits
-        code = {
-            0: (512 * self.n_inputs * largest + 64 * width) if f.directions else self.n_inputs * largest + width,
-            1: (512 * self.n_inputs * largest + 64 * width) if f.directions else self.n_inputs * largest + width,
-            2: 0,
-            3: 32_767 * largest + 256 * width,
-            16: self.n_inputs * largest + f.n_levels * width,
-        }.get(f.hash, min(self.n_inputs, 3) * largest + f.n_levels * width)
+        if f.hash < FIRST_POOL:
+            code = family_of(f).largest_sum(records.DIRECTIONS[f.directions], self.n_inputs, largest, width)
+        else:
+            code = largest_sum(records.POOLS[f.hash], self.n_inputs, f.n_levels, largest, width)
         refuse_if(code > LARGEST_INT, Status.OVERFLOW)
-        total = np.zeros(self.model.n_outputs if f.decode == 2 else f.n_numbers, np.int64)
+        total = np.zeros(self.model.n_outputs if f.decode == DecodeKind.ROWS else f.n_numbers, np.int64)
         for first in range(0, f.n_numbers, CHUNK):
             numbers = slice(first, first + CHUNK)
             for rows, sizes in self._row_sizes(f, numbers):
-                if f.decode == 2:
+                if f.decode == DecodeKind.ROWS:
                     assert self.decode is not None
                     total += sizes[:, 0] @ np.abs(self.decode[rows].astype(np.int64))
                 else:
                     total[numbers] += sizes.sum(axis=0)
         refuse_if(int(total.max()) > LARGEST_INT, Status.OVERFLOW)
-        if f.decode == 1:
+        if f.decode == DecodeKind.SHARED:
             assert self.decode is not None
             decoded = np.zeros(self.model.n_outputs, np.int64)
             step = max(1, CHUNK // self.model.n_outputs)
@@ -202,10 +222,10 @@ class PartReader:
         found = Magnitudes(
             largest_size(self.counters),
             f.n_rows,
-            records.AGGREGATES[f.aggregate] == "sum",
+            f.aggregate == Aggregate.SUM,
             bool(f.flags & records.INTERPOLATED),
-            entry if f.decode == 2 else 1.0,
-            (f.n_numbers, entry) if f.decode == 1 else None,
+            entry if f.decode == DecodeKind.ROWS else 1.0,
+            (f.n_numbers, entry) if f.decode == DecodeKind.SHARED else None,
         )
         refuse_if(found.largest > LARGEST_MAGNITUDE, Status.MAGNITUDE)
         return found.accumulator
@@ -213,26 +233,26 @@ class PartReader:
     def _row_sizes(self, f: SimpleNamespace, numbers: slice) -> Iterator[tuple[slice, np.ndarray]]:
         """What a row may add to a sum, int64 (rows, numbers), for some rows after the other: wide copies stay small."""
         counters = self.counters[:, :, numbers]
-        step = max(1, CHUNK // max(counters[0].size, self.model.n_outputs if f.decode == 2 else 1))
+        step = max(1, CHUNK // max(counters[0].size, self.model.n_outputs if f.decode == DecodeKind.ROWS else 1))
         for start in range(0, f.n_rows, step):
             rows = slice(start, start + step)
             high, low = (edge(counters[rows], axis=1).astype(np.int64) for edge in (np.max, np.min))
             yield rows, np.maximum(high, -low) << (f.width_bits if f.flags & records.INTERPOLATED else 0)
 
     def _digest(self) -> int:
-        if self.fields.hash < 16:
+        if self.fields.hash < FIRST_POOL:
             return digest_of_rows(self._row_hashes())
-        return 0 if self.fields.hash == 18 else digest_of_pool(self._pool(), self._are_boolean)
+        return 0 if self.fields.hash == Hash.POOL_THRESHOLD else digest_of_pool(self._pool(), self._are_boolean)
 
     def _are_boolean(self, places: list[int]) -> np.ndarray:
-        is_projected = self.fields.source == 1 and self.model.projection != 0
-        return np.zeros(len(places), bool) if is_projected else self.reader.are_boolean(places)
+        has_kinds = reads_values(self.model, self.fields)
+        return self.reader.are_boolean(places) if has_kinds else np.zeros(len(places), bool)
 
     def _row_hashes(self) -> RowHashes:
         f = self.fields
         width_bits = f.width_bits if self.model.is_whole else None
         fold = records.FOLDS[f.fold]
-        family = _family(f)
+        family = family_of(f).from_parameters(f.width, records.DIRECTIONS[f.directions])
         return RowHashes(family, f.n_rows, f.n_buckets, self.n_inputs, f.n_concat, f.seed, fold, width_bits)
 
     def _pool(self, columns: np.ndarray | None = None, booleans: np.ndarray | None = None) -> CodePool:
@@ -259,11 +279,11 @@ class PartReader:
         """The part, once the whole file is known to be good."""
         f = self.fields
         hashes: RowHashes | PooledRows
-        if f.hash < 16:
+        if f.hash < FIRST_POOL:
             hashes = self._row_hashes()
         else:
             columns = None
-            if f.hash == 18:
+            if f.hash == Hash.POOL_THRESHOLD:
                 columns = self.sections.unpacked(
                     Section.CODE_COLUMNS + self.first, f.n_codes, index_bits(self.n_inputs)
                 )
@@ -275,7 +295,7 @@ class PartReader:
                 indices = flat.reshape(f.n_rows, f.n_concat)
             booleans = None
             is_random_bit = f.flags & records.SEEDED and not f.flags & records.LEVELS
-            if is_random_bit and (f.source == 0 or self.model.projection == 0):
+            if is_random_bit and reads_values(self.model, f):
                 booleans = inputs.booleans  # nothing else asks for them
             pool = self._pool(columns, booleans)
             hashes = PooledRows(pool, f.n_rows, f.n_concat, indices, bool(f.flags & records.INTERPOLATED))
@@ -289,8 +309,8 @@ class PartReader:
             records.SOURCES[f.source],
             records.AGGREGATES[f.aggregate],
             f.n_groups,
-            decode if f.decode == 1 else None,
-            decode if f.decode == 2 else None,
+            decode if f.decode == DecodeKind.SHARED else None,
+            decode if f.decode == DecodeKind.ROWS else None,
             f.decode_shift,
             records.DECODE_BITS[f.decode_stored_as],
         )
@@ -304,12 +324,3 @@ def _check_levels(f: SimpleNamespace, is_binary: bool) -> None:
         product *= f.n_levels
         refuse_if(product > f.n_buckets, Status.BUCKETS)
     refuse_if(product != f.n_buckets, Status.BUCKETS)
-
-
-def _family(f: SimpleNamespace) -> Family:
-    directions = records.DIRECTIONS[f.directions]
-    if f.hash == 0:
-        return L2(f.width, directions)
-    if f.hash == 1:
-        return Angular(directions)
-    return MinHash() if f.hash == 2 else L1(f.width)

@@ -1,13 +1,21 @@
-"""The two fixed records of a file, and the types of its sections. ``docs/spec/format.md``, section 2."""
+"""The numbers of the .rsk format: types of sections, enumerations, flags, and the fields of the fixed records.
+
+This is the one list of them. ``tools/write_format.py`` writes ``native/rsk_format.h`` from it, so that C has the same
+names and numbers; ``docs/spec/format.md``, section 2, is the specification.
+"""
 
 import struct
+from collections.abc import Iterator
 from enum import IntEnum
 from types import SimpleNamespace
 from typing import Any
 
 
 class Section(IntEnum):
-    """Types of sections; those of part i lie 8 i above."""
+    """Types of sections; those of group of rows i lie ``PART_STRIDE`` i above.
+
+    Types below ``FIRST_OPTIONAL`` are required to predict.
+    """
 
     MODEL = 1
     COLUMNS = 2
@@ -36,8 +44,158 @@ class Section(IntEnum):
     INTERVALS = 69
 
 
-#: Distance between the sections of two parts.
-PART_STRIDE = 8
+#: Distance between the sections of two groups of rows, and how many groups there may be.
+PART_STRIDE, MAX_PARTS = 8, 4
+#: Types from here on are not needed for a prediction.
+FIRST_OPTIONAL = Section.CLASSES
+
+
+def is_known(kind: int) -> bool:
+    """True for a section type that this format version defines."""
+    if Section.PART <= kind < Section.PART + PART_STRIDE * MAX_PARTS:
+        kind = Section.PART + (kind - Section.PART) % PART_STRIDE
+    return kind in _KNOWN
+
+
+_KNOWN = frozenset(Section)
+
+
+class Precision(IntEnum):
+    """What predicts: float32 numbers, or integers."""
+
+    FLOAT32 = 0
+    INT = 1
+
+
+class Task(IntEnum):
+    """What the outputs are for."""
+
+    NONE = 0
+    CLASSIFICATION = 1
+    REGRESSION = 2
+
+
+class ProjectionKind(IntEnum):
+    """From values to coordinates: a shift alone, or a matrix of so many bits."""
+
+    NONE = 0
+    SHIFT = 1
+    FLOAT32 = 2
+    INT8 = 3
+    TERNARY = 4
+
+
+class LinearType(IntEnum):
+    """Type of the linear term's entries."""
+
+    NONE = 0
+    FLOAT32 = 1
+    INT16 = 2
+    INT8 = 3
+
+
+class StoredAs(IntEnum):
+    """How centers, scales and offsets are stored."""
+
+    FLOAT32 = 0
+    BFLOAT16 = 1
+    FLOAT8 = 2
+
+
+class Kinds(IntEnum):
+    """Kinds of the columns: all alike, or section KINDS."""
+
+    NUMERIC = 0
+    BOOLEAN = 1
+    MIXED = 2
+
+
+class Source(IntEnum):
+    """What a group of rows hashes."""
+
+    VALUES = 0
+    PROJECTED = 1
+
+
+class Hash(IntEnum):
+    """LSH families, whose rows have their own codes, and from ``POOL_TERNARY`` on pools of codes that rows share."""
+
+    L2 = 0
+    ANGULAR = 1
+    MINHASH = 2
+    L1 = 3
+    POOL_TERNARY = 16
+    POOL_SPARSE = 17
+    POOL_THRESHOLD = 18
+
+
+class DirectionKind(IntEnum):
+    """Distribution of the directions of L2 and Angular."""
+
+    TERNARY = 0
+    GAUSSIAN = 1
+
+
+class Fold(IntEnum):
+    """From the codes of a row to its bucket."""
+
+    UNIVERSAL = 0
+    DIRECT = 1
+
+
+class CounterType(IntEnum):
+    """Type of the counters."""
+
+    FLOAT32 = 0
+    INT16 = 1
+    INT8 = 2
+    INT4 = 3
+
+
+class Aggregate(IntEnum):
+    """From rows to an accumulator."""
+
+    SUM = 0
+    MEAN = 1
+    MEDIAN_OF_MEANS = 2
+
+
+class DecodeKind(IntEnum):
+    """From counters to outputs: as they are, by one matrix, by one vector a row."""
+
+    NONE = 0
+    SHARED = 1
+    ROWS = 2
+
+
+class DecodeBits(IntEnum):
+    """Bits of an entry of a decode matrix in the int precision."""
+
+    INT8 = 0
+    INT4 = 1
+
+
+class ModelFlag(IntEnum):
+    """Flags of MODEL."""
+
+    HAS_COLUMNS = 1
+    ACCEPTS_MISSING = 2
+    HAS_SHIFT = 4
+    HAS_MULTIPLIERS = 8
+
+
+class PartFlag(IntEnum):
+    """Flags of PART, for pools."""
+
+    HAS_INDICES = 1
+    SEEDED = 2
+    NORMALISED = 4
+    INTERPOLATED = 8
+    LEVELS = 16
+
+
+#: The version of ``docs/spec/generator.md`` that draws the hash functions.
+GENERATOR = 1
 
 
 class Record:
@@ -47,7 +205,15 @@ class Record:
         pairs = [field.split(":") for field in fields.split()]
         self.names = [name for name, _ in pairs]
         self._struct = struct.Struct("<" + "".join(code for _, code in pairs))
+        self._codes = [code for _, code in pairs]
         self._zeros = {name: bytes(int(code[:-1])) for name, code in pairs if name.startswith("unused")}
+
+    def fields(self) -> Iterator[tuple[str, str, int]]:
+        """Name, code of ``struct`` and offset of every field, unused ones too."""
+        offset = 0
+        for name, code in zip(self.names, self._codes, strict=True):
+            yield name, code, offset
+            offset += struct.calcsize("<" + code)
 
     @property
     def nbytes(self) -> int:
@@ -80,24 +246,25 @@ PART = Record(
 
 INTERVALS = Record("n_rows:I n_levels:H n_bins:H")
 
-# The order of each tuple is the number in the file.
-PRECISIONS = ("float32", "int")
-TASKS = (None, "classification", "regression")
-PROJECTIONS = (None, "shift", "float32", "int8", "ternary")
-LINEARS = (None, "float32", "int16", "int8")
-STORED_AS = ("float32", "bfloat16", "float8")
-SOURCES = ("values", "projected")
-FAMILIES = ("l2", "angular", "minhash", "l1")
-FIRST_POOL = 16
-POOLS = {16: "ternary", 17: "sparse", 18: "threshold"}
-DIRECTIONS = ("ternary", "gaussian")
-FOLDS = ("universal", "direct")
-COUNTER_TYPES = ("float32", "int16", "int8", "int4")
-AGGREGATES = ("sum", "mean", "median_of_means")
-DECODES = (None, "shared", "rows")
-DECODE_BITS = (8, 4)  # of whole numbers
-GENERATOR = 1
 
-# Flags of MODEL and of PART.
-HAS_COLUMNS, ACCEPTS_MISSING, HAS_SHIFT, HAS_MULTIPLIERS = 1, 2, 4, 8
-HAS_INDICES, SEEDED, NORMALISED, INTERPOLATED, LEVELS = 1, 2, 4, 8, 16
+def _names(numbers: type[IntEnum]) -> tuple[str, ...]:
+    """The words that the rest of the package uses, at their numbers in the file."""
+    return tuple(member.name.lower() for member in numbers)
+
+
+def _names_or_none(numbers: type[IntEnum]) -> tuple[str | None, ...]:
+    return (None, *_names(numbers)[1:])
+
+
+PRECISIONS, STORED_AS, SOURCES = _names(Precision), _names(StoredAs), _names(Source)
+TASKS, PROJECTIONS, LINEARS = _names_or_none(Task), _names_or_none(ProjectionKind), _names_or_none(LinearType)
+DIRECTIONS, FOLDS, COUNTER_TYPES = _names(DirectionKind), _names(Fold), _names(CounterType)
+AGGREGATES, DECODES = _names(Aggregate), _names_or_none(DecodeKind)
+FIRST_POOL = int(Hash.POOL_TERNARY)
+FAMILIES = tuple(member.name.lower() for member in Hash if member < FIRST_POOL)
+POOLS = {int(member): member.name.removeprefix("POOL_").lower() for member in Hash if member >= FIRST_POOL}
+DECODE_BITS = tuple(int(member.name.removeprefix("INT")) for member in DecodeBits)
+
+HAS_COLUMNS, ACCEPTS_MISSING, HAS_SHIFT, HAS_MULTIPLIERS = (int(flag) for flag in ModelFlag)
+HAS_INDICES, SEEDED, NORMALISED, INTERPOLATED, LEVELS = (int(flag) for flag in PartFlag)
+ALL_MODEL_FLAGS, ALL_PART_FLAGS = sum(ModelFlag), sum(PartFlag)

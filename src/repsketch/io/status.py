@@ -1,6 +1,6 @@
 """What may be wrong with a file: one status for each way, the same in every reader.
 
-This table is the source; ``tools/write_status.py`` writes ``native/rsk_status.def`` from it.
+This table is the source; ``tools/write_format.py`` writes ``native/rsk_status.def`` from it.
 """
 
 from enum import IntEnum
@@ -63,7 +63,7 @@ class Status(IntEnum):
     SCALE = 40, "a scale or a gain is 0, negative, or not finite"
     OVERFLOW = 41, "a sum could overflow 32 bits"
     NOT_FINITE = 42, "a stored number is NaN, infinite or too large"
-    COUNTER_RANGE = 43, "a stored whole number is outside its range"
+    COUNTER_RANGE = 43, "a stored integer is outside its range"
     INDEX_RANGE = 44, "an index points outside what it counts"
     INDEX_ORDER = 45, "indices are not in rising order"
     CLASS_COUNT = 46, "the number of classes does not fit"

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 from ..checks import check_count
+from ..lsh import Family, family_named
+from ..lsh.pool import most_terms
 from . import records
 from .framing import FILE_CAP
-from .records import FIRST_POOL
+from .records import FIRST_POOL, Aggregate, CounterType, DecodeKind, DirectionKind, Fold, Kinds, ProjectionKind, Source
 from .status import FormatError, Status
 
 MEMORY_CAP = 64 << 20
@@ -22,9 +24,7 @@ _OWN_CODE, _POOL_CODE = 40, 112  # bytes of a code beside its terms
 _LANES = 64
 _WIDEST_BLOCK = 16_384  # values or coordinates; wider models are run row by row
 _MOST_COLUMNS = 1 << 22  # entries of directions laid out for single rows
-_L2, _MINHASH, _L1, _SPARSE, _THRESHOLD = 0, 2, 3, 17, 18
-_COUNTER_NBYTES = (4, 2, 1, 1)
-_ROWS, _MIXED, _MEDIAN = 2, 2, 2  # numbers of a decode of rows, of mixed kinds, of medians of means
+_COUNTER_NBYTES = {CounterType.FLOAT32: 4, CounterType.INT16: 2, CounterType.INT8: 1, CounterType.INT4: 1}
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,22 @@ def totals_of(model: SimpleNamespace, parts: Sequence[SimpleNamespace]) -> Total
     return Totals(memory, work)
 
 
+def family_of(f: SimpleNamespace) -> type[Family]:
+    """The family of a checked PART record that is no pool's."""
+    return family_named(records.FAMILIES[f.hash])
+
+
+def reads_values(model: SimpleNamespace, f: SimpleNamespace) -> bool:
+    """The part hashes values, not coordinates behind a projection."""
+    return f.source == Source.VALUES or model.projection == ProjectionKind.NONE
+
+
 def _lanes(model: SimpleNamespace) -> int:
     return 1 if max(model.n_values, model.n_components) > _WIDEST_BLOCK else _LANES
 
 
 def _n_inputs(model: SimpleNamespace, f: SimpleNamespace) -> int:
-    return model.n_components if f.source else model.n_values
+    return model.n_values if f.source == Source.VALUES else model.n_components
 
 
 def _used_codes(f: SimpleNamespace) -> int:
@@ -88,11 +98,21 @@ def _used_codes(f: SimpleNamespace) -> int:
 
 
 def _terms(model: SimpleNamespace, f: SimpleNamespace) -> int:
-    return {_SPARSE: 3, _THRESHOLD: 1}.get(f.hash) or _n_inputs(model, f)
+    n_inputs = _n_inputs(model, f)
+    return most_terms(records.POOLS[f.hash], n_inputs) if f.hash >= FIRST_POOL else n_inputs
+
+
+def _entry_nbytes(model: SimpleNamespace, f: SimpleNamespace) -> int:
+    """Bytes of a coordinate of a code."""
+    if f.hash < FIRST_POOL:
+        family = family_of(f)
+        if not family.has_directions or f.directions != DirectionKind.TERNARY:
+            return family.entry_nbytes
+    return 4 if _n_inputs(model, f) > _WIDEST_BLOCK else 8
 
 
 def _decode_entries(model: SimpleNamespace, f: SimpleNamespace) -> int:
-    return (f.n_rows if f.decode == _ROWS else f.n_numbers) * model.n_outputs if f.decode else 0
+    return (f.n_rows if f.decode == DecodeKind.ROWS else f.n_numbers) * model.n_outputs if f.decode else 0
 
 
 def _part_memory(model: SimpleNamespace, f: SimpleNamespace) -> int:
@@ -101,13 +121,12 @@ def _part_memory(model: SimpleNamespace, f: SimpleNamespace) -> int:
     if model.is_whole and f.n_numbers == 1:
         nbytes += 3 * f.n_rows * f.n_buckets
     nbytes += (1 if model.is_whole else 4) * _decode_entries(model, f) + 4 * model.n_outputs
-    is_short = f.hash == _MINHASH or f.directions or n_inputs > _WIDEST_BLOCK
-    term = 12 if f.hash == _L1 else 4 if is_short else 8
-    nbytes += used * (term * _terms(model, f) + (_POOL_CODE if f.hash >= FIRST_POOL else _OWN_CODE))
+    nbytes += used * (_entry_nbytes(model, f) * _terms(model, f) + (_POOL_CODE if f.hash >= FIRST_POOL else _OWN_CODE))
     nbytes += 8 * f.n_rows * f.n_concat + 4 * f.n_rows
     columns = -(-f.n_rows // 64) * 64 * f.n_concat
-    is_paper = f.hash == _L2 and f.fold == 0 and f.directions == 0
-    is_paper = is_paper and f.n_numbers == f.n_groups == 1 and f.decode == 0
+    is_paper = f.hash < FIRST_POOL and family_of(f).wraps
+    is_paper = is_paper and f.fold == Fold.UNIVERSAL and f.directions == DirectionKind.TERNARY
+    is_paper = is_paper and f.n_numbers == f.n_groups == 1 and f.decode == DecodeKind.NONE
     if is_paper and columns * n_inputs <= _MOST_COLUMNS:
         nbytes += 5 * columns * (n_inputs + 5)
     nbytes += 4 * lanes * width * (f.n_groups + 1) + 4 * f.n_groups
@@ -125,9 +144,9 @@ def _part_work(model: SimpleNamespace, f: SimpleNamespace) -> int:
     if f.flags & records.HAS_INDICES:
         work += f.n_codes
     is_seeded_bit = f.hash >= FIRST_POOL and f.flags & records.SEEDED and not f.flags & records.LEVELS
-    if is_seeded_bit and model.kinds == _MIXED and (f.source == 0 or model.projection == 0):
+    if is_seeded_bit and model.kinds == Kinds.MIXED and reads_values(model, f):
         work += used * model.n_columns  # whether a value is boolean is looked up from the first column on
     work += f.n_rows * f.n_numbers + _decode_entries(model, f)
-    if f.aggregate == _MEDIAN:
+    if f.aggregate == Aggregate.MEDIAN_OF_MEANS:
         work += 2 * f.n_groups * width * f.n_groups.bit_length()
     return work

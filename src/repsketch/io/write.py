@@ -106,7 +106,7 @@ def _model_record(model: Model) -> bytes:
         n_values=inputs.n_values,
         n_components=model.n_coordinates,
         n_outputs=model.n_outputs,
-        kinds=2 if not inputs.has_one_kind else int(inputs.n_numeric == 0),
+        kinds=_kinds(inputs),
         flags=flags,
         low=low,
         high=high,
@@ -119,6 +119,12 @@ def _model_record(model: Model) -> bytes:
         center_bias=biases["centers"],
         scale_bias=biases["scales"],
     )
+
+
+def _kinds(inputs: Inputs) -> int:
+    if not inputs.has_one_kind:
+        return records.Kinds.MIXED
+    return records.Kinds.NUMERIC if inputs.n_numeric else records.Kinds.BOOLEAN
 
 
 def _float8_bias(inputs: Inputs, name: str) -> int:
@@ -207,14 +213,14 @@ def _part(model: Model, part: RowGroup) -> bytes:
 
 def _family_fields(hashes: RowHashes) -> dict[str, Any]:
     family = hashes.family
-    width = getattr(family, "bandwidth", 0.0)
+    width, directions = family.file_parameters
     return {
         "hash": records.FAMILIES.index(family.name),
-        "directions": records.DIRECTIONS.index(getattr(family, "directions", "ternary")),
+        "directions": records.DIRECTIONS.index(directions),
         "fold": records.FOLDS.index(hashes.fold),
         "flags": 0,
         "n_nonzeros": 0,
-        "n_parameters": int(width > 0),
+        "n_parameters": int(family.has_bandwidth),
         "threshold_nbytes": 0,
         "width": width,
         "seed": hashes.seed,

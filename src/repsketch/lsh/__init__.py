@@ -23,11 +23,13 @@ __all__ = [
 ]
 
 
+_FAMILIES: dict[str, type[Family]] = {family.name: family for family in (L2, Angular, MinHash, L1)}
+
+
 def family_named(name: str) -> type[Family]:
     """The family class called ``name``: "l2", "angular", "minhash" or "l1".
 
     >>> family_named("l2").__name__
     'L2'
     """
-    families = {family.name: family for family in (L2, Angular, MinHash, L1)}
-    return families[check_choice("family", name, families)]
+    return _FAMILIES[check_choice("family", name, _FAMILIES)]

@@ -9,7 +9,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from .directions import check_kind, draw_directions, whole_directions
+from .directions import (
+    check_kind,
+    draw_directions,
+    entry_bytes,
+    entry_words,
+    largest_direction_sum,
+    most_direction_terms,
+    whole_directions,
+)
 from .family import Family, HashFunctions, sum_along_direction, whole_sums
 
 _ENUMERATED = 8  # coordinates whose signs are enumerated
@@ -30,6 +38,7 @@ class Angular(Family):
     directions: str = "gaussian"
     name: ClassVar[str] = "angular"
     is_binary: ClassVar[bool] = True
+    has_directions: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_kind(self.directions)
@@ -48,6 +57,23 @@ class Angular(Family):
         """Code = 1 where sum_j a_j z_j >= 0, else 0, for whole z and a; the width has no meaning here."""
         directions, _ = whole_directions(functions.parameters["directions"][row])
         return (whole_sums(directions, z) >= 0).astype(np.int32)
+
+    @classmethod
+    def largest_sum(cls, directions: str, n_features: int, largest: int, width: int) -> int:
+        """Of all coordinates along a direction, and the offset."""
+        return largest_direction_sum(directions, n_features, largest, width)
+
+    def most_terms(self, functions: HashFunctions) -> int:
+        """Of the directions that were drawn; of Gaussian ones what they could be."""
+        return most_direction_terms(functions.parameters["directions"])
+
+    def entry_words(self, n: int) -> tuple[int, int]:
+        """Words of the direction."""
+        return entry_words(self.directions, n)
+
+    def entry_bytes(self, word: np.ndarray, n: int) -> bytes:
+        """The direction: int8 or float32."""
+        return entry_bytes(self.directions, word, n)
 
     def _kernel(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         limit = self._textbook(x, y)

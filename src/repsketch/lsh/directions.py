@@ -31,6 +31,38 @@ def draw_directions(kind: str, seed: int, n_rows: int, n_concat: int, n_features
     return to_gaussian(words(seed, Stream.GAUSSIAN, n_rows, n_concat, n_features))
 
 
+def entry_words(kind: str, n: int) -> tuple[int, int]:
+    """Stream and number of the words that the first n coordinates of a direction are drawn from."""
+    return (Stream.TERNARY, -(-n // 8)) if kind == "ternary" else (Stream.GAUSSIAN, n)
+
+
+def entry_bytes(kind: str, word: np.ndarray, n: int) -> bytes:
+    """The first n coordinates of a direction out of these words: int8, or float32, little-endian."""
+    if kind == "ternary":
+        return to_ternary(word).reshape(-1)[:n].tobytes()
+    return to_gaussian(word).astype("<f4").tobytes()
+
+
+def largest_direction_sum(kind: str, n_features: int, largest: int, width: int) -> int:
+    """Bound of an integer sum along a direction; Gaussian coordinates are below 8 and have 6 bits behind the point.
+
+    >>> largest_direction_sum("ternary", n_features=3, largest=10, width=16)
+    46
+    """
+    return n_features * largest + width if kind == "ternary" else 512 * n_features * largest + 64 * width
+
+
+def most_direction_terms(directions: np.ndarray) -> int:
+    """Largest sum of sizes of a direction's integer coordinates, of directions (..., p); at least 1.
+
+    >>> most_direction_terms(np.array([[1, 0, -1], [0, 0, 1]], np.int8))
+    2
+    """
+    whole, extra_bits = whole_directions(directions)
+    terms = int(np.abs(whole.astype(np.int64)).sum(axis=-1).max())
+    return max(terms, 512 * directions.shape[-1] if extra_bits else 1)
+
+
 def whole_directions(directions: np.ndarray) -> tuple[np.ndarray, int]:
     """Directions as whole numbers, and how many bits they were moved up: 0 for ternary ones, 6 for Gaussian ones.
 

@@ -38,7 +38,10 @@ class HashFunctions:
 class Family(ABC):
     """Base of the LSH families.
 
-    Subclasses implement ``_draw``, ``row_codes``, ``integer_codes``, ``_kernel`` and ``_textbook``.
+    Subclasses implement ``_draw``, ``row_codes``, ``integer_codes``, ``_kernel`` and ``_textbook``; for the int
+    precision ``largest_sum`` and ``most_terms``; for the digest of a file ``entry_words`` and ``entry_bytes``. Whatever
+    else differs between families is an attribute here, so that no other module asks for a family's name.
+    ``native/rsk_family.c`` has the same as a table of functions.
     """
 
     name: ClassVar[str]
@@ -50,11 +53,46 @@ class Family(ABC):
     is_shift_invariant: ClassVar[bool] = False
     #: Points may be moved by gradient descent and queries projected.
     is_differentiable: ClassVar[bool] = True
+    #: The bucket width is a parameter, ``bandwidth``; of other families the width has no meaning.
+    has_bandwidth: ClassVar[bool] = False
+    #: Codes are sums along ``directions``, ternary or Gaussian.
+    has_directions: ClassVar[bool] = False
+    #: A code begins with one random offset of stream OFFSET.
+    has_offset: ClassVar[bool] = False
+    #: Sums of ternary directions that are hashed count modulo 2**16 in the int precision.
+    wraps: ClassVar[bool] = False
+    #: A point is the set of its non-zero coordinates.
+    takes_sets: ClassVar[bool] = False
+    #: ``row_kernel`` gives the kernel of the directions that were drawn.
+    has_row_kernel: ClassVar[bool] = False
+    #: Bytes of a coordinate of a code in an unpacked plan of the C runtime, where directions are not ternary.
+    entry_nbytes: ClassVar[int] = 4
 
     @property
     def unit_scale(self) -> float:
         """What coordinates are multiplied by before hashing, so that a code costs additions only."""
         return 1.0
+
+    @property
+    def has_ternary_directions(self) -> bool:
+        """A code costs additions only, of a third of the coordinates."""
+        return self.file_parameters[1] == "ternary" and self.has_directions
+
+    @property
+    def file_parameters(self) -> tuple[float, str]:
+        """Bandwidth and kind of the directions; 0 and "ternary" where the family has none."""
+        return getattr(self, "bandwidth", 0.0), getattr(self, "directions", "ternary")
+
+    @classmethod
+    def from_parameters(cls, bandwidth: float, directions: str) -> "Family":
+        """The family with those parameters that it has; undoes ``file_parameters``.
+
+        >>> from repsketch import lsh
+        >>> lsh.L1.from_parameters(2.0, "ternary"), lsh.MinHash.from_parameters(0.0, "ternary")
+        (L1(bandwidth=2.0), MinHash())
+        """
+        given: dict[str, Any] = {"bandwidth": bandwidth} if cls.has_bandwidth else {}
+        return cls(**given, **({"directions": directions} if cls.has_directions else {}))
 
     def with_bandwidth(self, bandwidth: float) -> "Family":
         """A family like this one with another bucket width; itself where widths have no meaning.
@@ -63,7 +101,7 @@ class Family(ABC):
         >>> lsh.L2(bandwidth=1.0).with_bandwidth(2.0), lsh.MinHash().with_bandwidth(2.0)
         (L2(bandwidth=2.0, directions='ternary'), MinHash())
         """
-        if not hasattr(self, "bandwidth"):
+        if not self.has_bandwidth:
             return self
         return type(self)(**{**vars(self), "bandwidth": bandwidth})
 
@@ -150,6 +188,23 @@ class Family(ABC):
 
         ``wraps``: the codes will be hashed, so sums of ternary directions may be kept modulo 2**16.
         """
+
+    @classmethod
+    @abstractmethod
+    def largest_sum(cls, directions: str, n_features: int, largest: int, width: int) -> int:
+        """Bound of the integer sum behind a code, for coordinates of size at most ``largest`` and this bucket width."""
+
+    @abstractmethod
+    def most_terms(self, functions: HashFunctions) -> int:
+        """Largest sum of sizes of the entries of a code, as integers; at least 1."""
+
+    @abstractmethod
+    def entry_words(self, n: int) -> tuple[int, int]:
+        """Stream and number of the words that the first n entries of a code are drawn from."""
+
+    @abstractmethod
+    def entry_bytes(self, word: np.ndarray, n: int) -> bytes:
+        """The first n entries of a code out of these words, as the digest of a file takes them, little-endian."""
 
     @abstractmethod
     def _kernel(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from .fold import mix
 from .generator import Stream, to_gamma2, to_unit, words
 
 _PITCH_BITS = 8  # of a pitch's reciprocal in the int precision, behind the point
+_MOST_STEP = 32_767  # such a reciprocal at most
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class L1(Family):
     name: ClassVar[str] = "l1"
     has_ordered_codes: ClassVar[bool] = False
     is_shift_invariant: ClassVar[bool] = True
+    has_bandwidth: ClassVar[bool] = True
+    entry_nbytes: ClassVar[int] = 12
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bandwidth", check_bandwidth(self.bandwidth))
@@ -46,7 +49,7 @@ class L1(Family):
         pair = words(seed, Stream.PITCH, n_rows, n_concat, 2 * n_features)
         cell = words(seed, Stream.CELL, n_rows, n_concat, n_features + 1)
         return {
-            "inverse_pitches": (1.0 / to_gamma2(pair[..., ::2], pair[..., 1::2])).astype(np.float32),
+            "inverse_pitches": _inverse_pitches(pair),
             "offsets": to_unit(words(seed, Stream.OFFSET, n_rows, n_concat, n_features)),
             "addends": cell[..., 0],
             "multipliers": cell[..., 1:],
@@ -68,7 +71,9 @@ class L1(Family):
         drawn = {key: array[row] for key, array in functions.parameters.items()}
         bits = width_bits + _PITCH_BITS
         with np.errstate(over="ignore"):
-            steps = np.minimum(np.rint(drawn["inverse_pitches"] * np.float32(2**_PITCH_BITS)), 32_767).astype(np.int64)
+            steps = np.minimum(np.rint(drawn["inverse_pitches"] * np.float32(2**_PITCH_BITS)), _MOST_STEP).astype(
+                np.int64
+            )
         offsets = whole_offsets(drawn["offsets"], bits)
         codes = []
         for k in range(functions.n_concat):
@@ -76,9 +81,31 @@ class L1(Family):
             codes.append(mix(cells, drawn["addends"][k], drawn["multipliers"][k]).astype(np.int32))
         return np.stack(codes)
 
+    @classmethod
+    def largest_sum(cls, directions: str, n_features: int, largest: int, width: int) -> int:
+        """Of one axis: a coordinate times the largest step, and the offset."""
+        return _MOST_STEP * largest + 2**_PITCH_BITS * width
+
+    def most_terms(self, functions: HashFunctions) -> int:
+        """The largest step: axes are not added up."""
+        return _MOST_STEP
+
+    def entry_words(self, n: int) -> tuple[int, int]:
+        """Two words a pitch."""
+        return Stream.PITCH, 2 * n
+
+    def entry_bytes(self, word: np.ndarray, n: int) -> bytes:
+        """Inverse pitches, float32."""
+        return _inverse_pitches(word).astype("<f4").tobytes()
+
     def _kernel(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         k = self._textbook(x, y)
         return k + (1.0 - k) / 65_536.0
 
     def _textbook(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.exp(-np.abs(x - y).sum(-1) / self.bandwidth)
+
+
+def _inverse_pitches(word: np.ndarray) -> np.ndarray:
+    """Reciprocals of the pitches from pairs of words (..., 2 p), float32 (..., p)."""
+    return (1.0 / to_gamma2(word[..., ::2], word[..., 1::2])).astype(np.float32)

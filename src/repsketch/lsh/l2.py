@@ -9,8 +9,26 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import require
-from .directions import DEVIATION, check_kind, draw_directions, whole_directions, whole_offsets
-from .family import Family, HashFunctions, check_bandwidth, clamp_code, floor_code, sum_along_direction, whole_sums
+from .directions import (
+    DEVIATION,
+    check_kind,
+    draw_directions,
+    entry_bytes,
+    entry_words,
+    largest_direction_sum,
+    most_direction_terms,
+    whole_directions,
+    whole_offsets,
+)
+from .family import (
+    Family,
+    HashFunctions,
+    check_bandwidth,
+    clamp_code,
+    floor_code,
+    sum_along_direction,
+    whole_sums,
+)
 from .generator import Stream, to_unit, words
 
 #: Values of a sum of ternary coordinates that are told apart before the rest is taken as Gaussian.
@@ -29,6 +47,11 @@ class L2(Family):
     directions: str = "ternary"
     name: ClassVar[str] = "l2"
     is_shift_invariant: ClassVar[bool] = True
+    has_bandwidth: ClassVar[bool] = True
+    has_directions: ClassVar[bool] = True
+    has_offset: ClassVar[bool] = True
+    wraps: ClassVar[bool] = True
+    has_row_kernel: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bandwidth", check_bandwidth(self.bandwidth))
@@ -63,6 +86,23 @@ class L2(Family):
         if wraps and extra_bits == 0:
             sums = ((sums + 32_768) & 0xFFFF) - 32_768
         return clamp_code(sums >> bits)
+
+    @classmethod
+    def largest_sum(cls, directions: str, n_features: int, largest: int, width: int) -> int:
+        """Of all coordinates along a direction, and the offset."""
+        return largest_direction_sum(directions, n_features, largest, width)
+
+    def most_terms(self, functions: HashFunctions) -> int:
+        """Of the directions that were drawn; of Gaussian ones what they could be."""
+        return most_direction_terms(functions.parameters["directions"])
+
+    def entry_words(self, n: int) -> tuple[int, int]:
+        """Words of the direction."""
+        return entry_words(self.directions, n)
+
+    def entry_bytes(self, word: np.ndarray, n: int) -> bytes:
+        """The direction: int8 or float32."""
+        return entry_bytes(self.directions, word, n)
 
     def _kernel(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         if self.directions == "gaussian":

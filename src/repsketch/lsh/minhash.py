@@ -29,6 +29,7 @@ class MinHash(Family):
     name: ClassVar[str] = "minhash"
     has_ordered_codes: ClassVar[bool] = False
     is_differentiable: ClassVar[bool] = False
+    takes_sets: ClassVar[bool] = True
 
     def _draw(self, seed: int, n_rows: int, n_concat: int, n_features: int) -> dict[str, np.ndarray]:
         return {"words": words(seed, Stream.MINHASH, n_rows, n_concat, n_features)}
@@ -47,6 +48,23 @@ class MinHash(Family):
     ) -> np.ndarray:
         """The same as in float32: only which coordinates are 0 matters."""
         return self.row_codes(z, functions, row)
+
+    @classmethod
+    def largest_sum(cls, directions: str, n_features: int, largest: int, width: int) -> int:
+        """Nothing is added up."""
+        return 0
+
+    def most_terms(self, functions: HashFunctions) -> int:
+        """A coordinate is a member or not."""
+        return 1
+
+    def entry_words(self, n: int) -> tuple[int, int]:
+        """A word a coordinate."""
+        return Stream.MINHASH, n
+
+    def entry_bytes(self, word: np.ndarray, n: int) -> bytes:
+        """The words themselves."""
+        return word.astype("<u4").tobytes()
 
     def _kernel(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         jaccard = self._textbook(x, y)

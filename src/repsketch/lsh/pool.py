@@ -28,6 +28,21 @@ MAX_THRESHOLD = 32_767
 _CODES_A_DRAW = 64
 
 
+def most_terms(kind: str, n_features: int) -> int:
+    """How many coordinates a code of this kind of pool adds up at most.
+
+    >>> most_terms("ternary", 40), most_terms("sparse", 40), most_terms("threshold", 40)
+    (40, 3, 1)
+    """
+    return {"sparse": MAX_NONZEROS, "threshold": 1}.get(kind, n_features)
+
+
+def largest_sum(kind: str, n_features: int, n_levels: int, largest: int, width: int) -> int:
+    """Bound of the integer sum behind a code, for |z| <= ``largest``; thresholds count as sparse codes."""
+    terms = n_features if kind == "ternary" else min(n_features, MAX_NONZEROS)
+    return terms * largest + n_levels * width
+
+
 @dataclass(frozen=True, eq=False)
 class CodePool:
     """P codes over p coordinates.

@@ -63,6 +63,6 @@ def _codes_of(part: RowGroup) -> tuple[int, float, float]:
         if pool.kind == "ternary":
             return len(used), float(np.abs(pool.directions[used]).sum(dtype=np.int64)), 0
         return len(used), float(sum(len(pool.sparse_direction(int(code))) for code in used)), 0
-    dense = getattr(hashes.family, "directions", "gaussian") != "ternary"
+    dense = not hashes.family.has_ternary_directions
     active = n_codes * hashes.n_features * (1.0 if dense else 1.0 / 3.0)
     return n_codes, active, (active if dense else 0) + (n_codes if hashes.fold == "universal" else 0)

@@ -12,8 +12,7 @@ from ..checks import check_choice, check_count
 from ..display import repr_of_fields
 from ..errors import InputError
 from ..lsh import RowHashes
-from ..lsh.family import Family
-from ..lsh.pool import PooledRows
+from ..lsh.pool import PooledRows, largest_sum
 from .aggregate import group_bounds, median
 from .magnitudes import Magnitudes, largest_size
 from .numbers import BITS, check_floats, check_whole, index_bits, packed_nbytes
@@ -238,14 +237,5 @@ def largest_code_sum(hashes: RowHashes | PooledRows, largest: int) -> int:
     assert hashes.width_bits is not None
     p, width = hashes.n_features, 1 << hashes.width_bits
     if isinstance(hashes, PooledRows):
-        terms = p if hashes.pool.kind == "ternary" else min(p, 3)
-        return terms * largest + hashes.n_levels * width
-    return _family_sum(hashes.family, p, largest, width)
-
-
-def _family_sum(family: Family, p: int, largest: int, width: int) -> int:
-    if family.name == "minhash":
-        return 0
-    if family.name == "l1":
-        return 32_767 * largest + 256 * width
-    return 512 * p * largest + 64 * width if getattr(family, "directions", "") == "gaussian" else p * largest + width
+        return largest_sum(hashes.pool.kind, p, hashes.n_levels, largest, width)
+    return hashes.family.largest_sum(hashes.family.file_parameters[1], p, largest, width)

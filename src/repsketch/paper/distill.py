@@ -172,8 +172,7 @@ def distill(
 def _choose_kernel(kernel: str, family: Family, n_concat: int) -> str:
     if check_choice("kernel", kernel, ("auto", *KERNELS)) != "auto":
         return check_kernel(kernel, family, n_concat)
-    is_ternary = getattr(family, "directions", "") == "ternary"
-    return "as_hashed" if is_ternary and offers_as_hashed(family, n_concat) else "closed_form"
+    return "as_hashed" if family.has_ternary_directions and offers_as_hashed(family, n_concat) else "closed_form"
 
 
 def _split(n: int, validation_fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

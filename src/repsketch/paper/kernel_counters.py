@@ -167,7 +167,7 @@ class KernelCounters:
             self.hashes.n_concat,
             self.n_outputs,
             projected=self.projection is not None,
-            dense_directions=getattr(self.hashes.family, "directions", "gaussian") != "ternary",
+            dense_directions=not self.hashes.family.has_ternary_directions,
             universal_fold=self.hashes.fold == "universal",
             has_shift=self.shift is not None,
             has_linear=self.linear is not None,

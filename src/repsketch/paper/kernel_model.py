@@ -124,7 +124,7 @@ class KernelModel(Predictor):
 
 def offers_as_hashed(family: Family, n_concat: int) -> bool:
     """Whether the C core can average this family's kernel over given directions."""
-    return family.name == "l2" and n_concat <= KERNEL_MAX_CONCAT
+    return family.has_row_kernel and n_concat <= KERNEL_MAX_CONCAT
 
 
 def check_kernel(kernel: str, family: Family, n_concat: int) -> str:

@@ -14,7 +14,6 @@ from ..checks import check_choice
 from ..data.arrays import as_table, check_not_empty, check_width, sample_rows
 from ..errors import InputError
 from ..lsh import RowHashes
-from ..lsh.directions import whole_directions
 from ..model.inputs import BOOLEAN, LARGEST_VALUE, Inputs
 from ..model.model import Model
 from ..model.numbers import DTYPES, LARGEST
@@ -111,13 +110,13 @@ def _sample(sketch: KernelCounters, X: Any) -> np.ndarray:
 def _resolution(hashes: RowHashes, z: np.ndarray) -> tuple[int, float, int]:
     """Width bits, whole steps a unit of z, and the largest size of a whole coordinate."""
     largest = max(float(np.abs(z).max()), 1e-30)
-    terms = _most_terms(hashes)
+    terms = hashes.family.most_terms(hashes.functions)
     most = LARGEST_INT // 2 // max(terms, 1)
-    if hashes.family.name in ("angular", "minhash"):
+    if not hashes.family.has_bandwidth:
         limit = min(LARGEST_VALUE, most, max(_INT16 // max(terms, 1), 255))
         return 0, limit / largest, limit
     most_bits = min(_MOST_WIDTH_BITS, int(np.floor(np.log2(LARGEST_VALUE / largest))))
-    if hashes.fold == "universal" and hashes.family.name == "l2" and terms < 512:
+    if hashes.fold == "universal" and hashes.family.wraps and terms < 512:
         bits = most_bits  # sums count modulo 2**16: any size will do
     else:
         # int16 sums are twice as fast as int32: as fine as they allow, unless that is too coarse.
@@ -130,22 +129,10 @@ def _resolution(hashes: RowHashes, z: np.ndarray) -> tuple[int, float, int]:
     return bits, 2.0**bits, limit
 
 
-def _most_terms(hashes: RowHashes) -> int:
-    """Largest sum of sizes of a direction's entries, in whole numbers."""
-    if hashes.family.name == "l1":
-        return 32_767
-    if hashes.family.name == "minhash":
-        return 1
-    directions, _ = whole_directions(hashes.functions.parameters["directions"])
-    terms = int(np.abs(directions.astype(np.int64)).sum(axis=-1).max())
-    is_dense = directions.dtype != np.int8
-    return max(terms, 512 * hashes.n_features) if is_dense else max(terms, 1)
-
-
 def _bare_inputs(sketch: KernelCounters, sample: np.ndarray, factor: float, limit: int) -> Inputs:
     """Columns of a sketch without a projection: the coordinates themselves, in whole steps."""
     d = sketch.n_features
-    if sketch.hashes.family.name == "minhash":
+    if sketch.hashes.family.takes_sets:
         return Inputs(d, kinds=np.full(d, BOOLEAN), limits=(0, 1))
     unit = sketch.hashes.family.unit_scale
     scales = np.full(1, unit * factor, np.float32)

@@ -68,7 +68,7 @@ class Student:
             arrays["points"] = initial_points(z, n_points, rng)
         else:
             arrays["points"] = z[rng.choice(len(z), n_points, replace=n_points > len(z))]
-        bandwidth = getattr(family, "bandwidth", 1.0)
+        bandwidth = family.file_parameters[0] or 1.0
         if moves and not keep_bandwidth:
             bandwidth = initial_bandwidth(arrays["points"], n_concat)
         arrays["log_bandwidth"] = np.log(bandwidth)
@@ -149,5 +149,5 @@ def _pair_kernel(
         closed_form = CLOSED_FORMS[family.name]
         return lambda z, points, bandwidth: closed_form(z, points, bandwidth, n_concat)
     functions = family.sample(n_components, n_directions, n_concat, seed)
-    unit = family.unit_scale * getattr(family, "bandwidth", 1.0)
+    unit = family.unit_scale * (family.file_parameters[0] or 1.0)
     return AsHashed(functions.parameters["directions"], unit)

@@ -19,10 +19,10 @@ _MOST_THREADS = 256  # RSK_MOST_THREADS in bindings/python/batch.h
 class NativeRuntime:
     """Evaluates a form in C. Safe to call from many threads at once."""
 
-    def __init__(self, model: Model, level: int = -1, compact: bool | None = None) -> None:
+    def __init__(self, model: Model, isa: int = -1, compact: bool | None = None) -> None:
         self.model = model
         data = model_to_bytes(model) if model.stored is None else model.stored
-        self.native = core.native.Model(data, len(data), -1 if compact is None else int(compact), level)
+        self.native = core.native.Model(data, len(data), -1 if compact is None else int(compact), isa)
         self._n_features, self._n_outputs = model.n_features, model.n_outputs
         self._predict, self._output_of = self.native.predict, self.native.output_of
 

@@ -40,7 +40,7 @@ def test_reader_and_predictions(plain, seeds, run):
     assert run(plain / "test_file") == "test_file: ok\n"
     files = sorted(seeds.glob("*.rsk"))
     assert len(files) > 60
-    assert re.fullmatch(rf"test_predict: {len(files)} files, best level \w+, ok\n", run(plain / "test_predict", *files))
+    assert re.fullmatch(rf"test_predict: {len(files)} files, best isa \w+, ok\n", run(plain / "test_predict", *files))
 
 
 def test_damaged_files(build, seeds, run, compiler, tmp_path):
