@@ -1,4 +1,4 @@
-"""What merging refuses, cases 61 to 67 of FORMAT.md: the same for sketches in memory and for ones that were saved.
+"""What merging refuses, 61 to 67 of ``docs/spec/bad-files.md``: for sketches in memory and for saved ones alike.
 
 Case 67, the same partition twice, is about sketches that carry ids of their partitions. Ours carry none, so there is
 nothing to refuse: a sketch merged with itself is the sketch of its points, each twice (``tests/laws``).

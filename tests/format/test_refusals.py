@@ -1,11 +1,11 @@
-"""What every reader must refuse: the numbered list of FORMAT.md, a file and a status for each way to be wrong.
+"""What every reader must refuse, ``docs/spec/bad-files.md``: files and a status for each way to be wrong.
 
-Both readers are asked, and both must name the same status. The files are made in ``*_cases.py``.
+Both readers must answer with the same status. The files are made in ``tests/support/rsk/*_cases.py``;
+``test_bad_files.py`` compares them with the document.
 """
 
 import json
 import os
-import re
 import threading
 
 import numpy as np
@@ -31,8 +31,6 @@ from support.rsk.build import (
 from support.rsk.cases import FLOAT, INTERVALS, KERNEL, WHOLE
 
 CASES = framing_cases.CASES | geometry_cases.CASES | value_cases.CASES | integrity_cases.CASES | total_cases.CASES
-#: Only a path can be wrong in these ways; case 60 has them.
-OF_PATHS = {Status.NOT_REGULAR, Status.FILE_CHANGED}
 
 
 @pytest.mark.parametrize("title", CASES)
@@ -45,18 +43,6 @@ def test_both_readers_refuse(title):
         expected[name] = (bad.status.name, bad.status.name)
     wrong = {name: answer for name, answer in answers.items() if answer != expected[name]}
     assert not wrong, {name: (answer, "expected", expected[name]) for name, answer in wrong.items()}
-
-
-def test_every_number_has_its_case():
-    numbers = [int(match[0]) for match in map(re.compile(r"\d+").match, CASES) if match]
-    # 60 is about paths, below; 61 to 67 are in test_merging.py.
-    assert numbers == [*range(1, 60), 69, 70, 71]
-
-
-def test_every_status_has_its_case():
-    reached = {bad.status for make in CASES.values() for bad in make().values()} | OF_PATHS
-    of_files = {status for status in Status if 0 < status < 100}  # from 100 on they are about predictions
-    assert reached == of_files
 
 
 @pytest.mark.parametrize("data", [WHOLE, FLOAT, KERNEL, INTERVALS], ids=["int", "float32", "paper", "intervals"])

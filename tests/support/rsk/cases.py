@@ -1,4 +1,4 @@
-"""How the cases of FORMAT.md are kept: a number and a name, and the files made for it."""
+"""How the cases of ``docs/spec/bad-files.md`` are listed: number and title, and a function that makes the files."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

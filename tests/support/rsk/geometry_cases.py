@@ -246,9 +246,9 @@ def _():
     return all_bad(Status.OVERFLOW, files)
 
 
-@case("fields")
+@case("73 a field with a value that is not allowed")
 def _():
-    """What FORMAT.md has no number for: any other field whose value has no meaning."""
+    """Fields that have no case of their own."""
     files = {f"model, {name}={n}": with_model(**{name: n}) for name, n in
              {"precision": 2, "task": 3, "projection": 5, "linear": 4, "stored_as": 3, "kinds": 3,
               "offset_stored_as": 2}.items()}  # fmt: skip
@@ -310,9 +310,8 @@ def _():
     return all_bad(Status.FIELD, files)
 
 
-@case("unexpected section")
+@case("74 a section that nothing asks for")
 def _():
-    """A known section that nothing asks for."""
     files = {
         f"section {kind}": with_sections(KERNEL, {kind: bytes(8)}) for kind in (2, 3, 4, 5, 8, 9, 11, 17, 21, 24, 46)
     }
@@ -322,7 +321,7 @@ def _():
     return all_bad(Status.SECTION_UNEXPECTED, files)
 
 
-@case("sums")
+@case("75 sums that do not belong to the counters")
 def _():
     """The additive state must be the one behind the counters, gains and offsets."""
     sums = sections_of(KERNEL)[Section.SUMS]
