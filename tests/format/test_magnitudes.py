@@ -56,7 +56,7 @@ def test_accepted_files_have_finite_outputs():
             if status != Status.OK:
                 continue
             n_accepted += 1
-            again = from_bytes(data).model
+            again = from_bytes(data, use_native=False).model
             outputs = [query(again, X), NativeRuntime(again).outputs(X)]
             if not all(np.isfinite(y).all() for y in outputs):
                 bad.append(seed)
@@ -75,7 +75,7 @@ def test_forms_and_files_have_the_same_bound(monkeypatch):
             with monkeypatch.context() as patch:
                 patch.setattr("repsketch.io.read.LARGEST_MAGNITUDE", np.inf)
                 patch.setattr("repsketch.io.part_reader.LARGEST_MAGNITUDE", np.inf)
-                read = from_bytes(data).model
+                read = from_bytes(data, use_native=False).model
             seen[is_good] += 1
             if is_good:
                 assert model_to_bytes(replace(read)) == data

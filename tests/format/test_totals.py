@@ -54,7 +54,7 @@ def records_of(data: bytes) -> Totals:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("repsketch.io.read.totals_of", listen)
-        from_bytes(data, **RAISED)
+        from_bytes(data, use_native=False, **RAISED)
     return found[0]
 
 
@@ -121,7 +121,7 @@ def test_the_caller_sets_the_limits(sketch, tmp_path):
 @pytest.mark.parametrize("limit", [-1, 2**64, "64 MB", 1e9])
 def test_a_limit_is_a_whole_number(name, limit):
     with pytest.raises(InputError, match=f"{name}=.*; allowed is a whole number from 0 to"):
-        from_bytes(kernel_sketch().to_bytes(), **{name: limit})
+        from_bytes(kernel_sketch().to_bytes(), use_native=False, **{name: limit})
 
 
 def test_a_sketch_made_here_is_not_limited(tmp_path):
