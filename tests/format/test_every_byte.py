@@ -20,7 +20,7 @@ def test_every_prefix_is_refused(name, request):
     assert answers == expected
 
 
-@pytest.mark.parametrize("name", ["whole", "intervals"])
+@pytest.mark.parametrize("name", [pytest.param("whole", marks=pytest.mark.slow), "intervals"])
 def test_every_change_of_a_byte_is_refused(name, request):
     """All 255 changes of every byte in C; four or five of them, with the same status, in Python."""
     whole = request.getfixturevalue(name)

@@ -62,7 +62,9 @@ def build(folder: Path, optimisation: str) -> Path:
     return library
 
 
-@pytest.fixture(scope="session", params=["-O0", "-O2", "-O3"])
+@pytest.fixture(
+    scope="session", params=["-O0", *(pytest.param(flag, marks=pytest.mark.slow) for flag in ("-O2", "-O3"))]
+)
 def library(request, tmp_path_factory):
     """One build a session."""
     loaded = ctypes.CDLL(str(build(tmp_path_factory.mktemp("runtime"), request.param)))

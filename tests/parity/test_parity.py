@@ -22,10 +22,16 @@ from support.models import FAMILIES, POOLS, THEMES, random_inputs, random_model
 
 native = pytest.importorskip("repsketch._native", reason="the package was installed without its compiled part")
 
-N_FORMS = 13 * len(THEMES)
+N_FORMS, N_FAST = 13 * len(THEMES), 3 * len(THEMES)  # random models; those that the fast tests run
 ISAS = native.isas()
 MOST_ROWS = 10_000
 FEW_ROWS = 200  # three blocks of 64 and a rest
+
+
+def seeds(step: int) -> list:
+    """Seeds of random models, those beyond the first few marked slow."""
+    slow = pytest.mark.slow
+    return [seed if seed < N_FAST else pytest.param(seed, marks=slow) for seed in range(0, N_FORMS, step)]
 
 
 def n_rows_of(model: Model) -> int:
@@ -85,7 +91,7 @@ def check_predict(what: str, opened, X: np.ndarray, truth: Truth, n_threads: int
     check_same(f"outputs, {what}", found.view(np.int32), truth.outputs)
 
 
-@pytest.mark.parametrize("seed", range(N_FORMS))
+@pytest.mark.parametrize("seed", seeds(1))
 def test_batches(seed):
     model = random_model(seed)
     X = random_inputs(model, n_rows_of(model), seed)
@@ -102,7 +108,7 @@ def test_the_batches_have_a_million_rows():
     assert sum(n_rows_of(random_model(seed)) for seed in range(N_FORMS)) >= 1_000_000
 
 
-@pytest.mark.parametrize("seed", range(N_FORMS))
+@pytest.mark.parametrize("seed", seeds(1))
 def test_other_ways_in(seed):
     model = random_model(seed)
     X = random_inputs(model, FEW_ROWS, 1000 + seed)
@@ -150,7 +156,7 @@ def check_strides(name: str, opened, X: np.ndarray, truth: Truth) -> None:
     check_predict(f"{name}, read-only", opened, frozen, truth)
 
 
-@pytest.mark.parametrize("seed", range(0, N_FORMS, 2))
+@pytest.mark.parametrize("seed", seeds(2))
 def test_sparse_rows(seed):
     model = random_model(seed)
     rng = np.random.default_rng(seed)
@@ -171,7 +177,7 @@ def test_sparse_rows(seed):
             check_predict(f"{name}, the same rows dense", opened, table.toarray()[:n], truth.first(n))
 
 
-@pytest.mark.parametrize("seed", range(0, N_FORMS, 2))
+@pytest.mark.parametrize("seed", seeds(2))
 def test_rows_of_bytes(seed):
     model = random_model(seed)
     X = np.random.default_rng(seed).integers(0, 256, (FEW_ROWS, model.n_features), np.uint8)
@@ -351,6 +357,7 @@ LARGEST_FORMS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width_bits", [None, 5], ids=["float32", "int"])
 @pytest.mark.parametrize("make", LARGEST_FORMS.values(), ids=LARGEST_FORMS)
 def test_largest_sizes(make, width_bits):

@@ -19,6 +19,9 @@ KERNEL = FAMILY.collision_probability(QUERIES[:, None, :], POINTS[None])
 SIZES = [(0.2, 26), (0.2, 32), (0.05, 24), (0.05, 31)]
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def sketch():
     return Sketch.empty(FAMILY, N_ROWS, 4, 2, random_state=19).add(POINTS, WEIGHTS)

@@ -8,6 +8,8 @@ import pytest
 from repsketch import lsh
 from repsketch.lsh.generator import Stream, to_unit, words
 
+pytestmark = pytest.mark.slow
+
 N_ROWS = 20_000
 N_CONCAT = 3
 # Coordinates without a common divisor: sums of few of them do not coincide, as with measured data.

@@ -5,6 +5,8 @@ import pytest
 
 from repsketch import Sketch, lsh
 
+pytestmark = pytest.mark.slow
+
 N_ROWS = 65_536
 LENGTHS = np.array([8, 32, 128, 512])
 POINTS = np.array([[0.4, 0.0], [-0.3, 0.5], [0.1, -0.9], [1.2, 0.4]])

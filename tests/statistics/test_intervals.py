@@ -34,6 +34,7 @@ def middles_and_errors(runs, n_groups):
     return np.median(groups.mean(axis=2), axis=1), factor * runs.std(axis=1, ddof=1) / sqrt(runs.shape[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("confidence", [0.8, 0.9, 0.95])
 def test_the_spread_of_the_rows_holds_f_K(runs, rate_agrees, confidence):
     middles, errors = middles_and_errors(runs, 1)
@@ -45,6 +46,7 @@ def test_the_spread_of_the_rows_holds_f_K(runs, rate_agrees, confidence):
         assert not rate_agrees(int((ratio <= 0.85 * quantile).sum()), N_DRAWS, confidence)
 
 
+@pytest.mark.slow
 def test_the_spread_of_the_rows_around_a_median_of_means(runs, rate_agrees):
     """The factor pi/2 is for many groups; with 8 the interval is a little too wide, never too narrow."""
     middles, errors = middles_and_errors(runs, 8)
@@ -56,6 +58,7 @@ def test_the_spread_of_the_rows_around_a_median_of_means(runs, rate_agrees):
         assert not rate_agrees(int((ratio <= 0.9 * quantile / sqrt(pi / 2.0)).sum()), N_DRAWS, 0.95)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_groups", [1, 8])
 def test_a_sketch_gives_the_interval_tested_here(runs, n_groups):
     options = {} if n_groups == 1 else {"aggregate": "median_of_means", "n_groups": n_groups}

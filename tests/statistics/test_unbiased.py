@@ -7,6 +7,8 @@ import pytest
 
 from repsketch import Sketch, lsh
 
+pytestmark = pytest.mark.slow
+
 N_ROWS = 20_000
 POINTS = np.array([[0.0, 0.2, 0.9], [1.0, 0.0, -0.4], [-0.6, 0.8, 0.0], [0.3, -1.0, 0.5], [0.9, 0.7, 0.0]])
 QUERIES = np.array([[0.1, 0.3, 0.6], [0.8, 0.2, 0.0], [-0.5, -0.5, 0.3]])

@@ -5,6 +5,8 @@ import pytest
 
 from repsketch import Sketch, lsh, theory
 
+pytestmark = pytest.mark.slow
+
 N_ROWS = 12_000
 POINTS = np.array([[0.4, 0.0], [-0.3, 0.5], [0.1, -0.9], [1.2, 0.4], [-0.8, -0.6]])
 QUERIES = np.array([[0.0, 0.0], [0.5, 0.2], [-1.0, 0.3]])

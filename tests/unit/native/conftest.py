@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+fcntl = pytest.importorskip("fcntl", reason="locks are those of POSIX")
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -25,6 +27,24 @@ def compiler():
     if os.name != "posix" or shutil.which(name) is None:
         pytest.skip(f"no C compiler {name!r} and POSIX shell on this machine; set CC")
     return name
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory):
+    """Fills a folder once for all test processes of a run: ``once(name, fill)`` is the folder."""
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def once(name, fill):
+        folder = base / name
+        with (base / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (folder / "done").exists():
+                fill(folder)
+                (folder / "done").touch()
+        return folder
+
+    return once
 
 
 @pytest.fixture(scope="session")

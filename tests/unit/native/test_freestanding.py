@@ -37,7 +37,11 @@ def symbols(run, compiler):
     return symbols
 
 
-@pytest.mark.parametrize("flags", [[], ["-O3", "-DRSK_HAS_X86"]], ids=["as in the example", "as in the package"])
+@pytest.mark.parametrize(
+    "flags",
+    [[], pytest.param(["-O3", "-DRSK_HAS_X86"], marks=pytest.mark.slow)],
+    ids=["as in the example", "as in the package"],
+)
 def test_no_library_and_no_state(root, symbols, tmp_path, flags):
     if "-DRSK_HAS_X86" in flags and platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("needs a compiler for x86-64")
