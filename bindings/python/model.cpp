@@ -27,6 +27,32 @@ struct NotCsr : std::runtime_error {
     explicit NotCsr(size_t row) : std::runtime_error(std::to_string(row)) {}
 };
 
+void check(rsk_status status) {
+    if (status == RSK_OK) return;
+    throw nb::value_error((std::to_string(int(status)) + ": " + rsk_status_text(status)).c_str());
+}
+
+/* A file, checked once; models are made from it without reading it again. */
+class File {
+  public:
+    File(nb::bytes data, uint64_t max_nbytes, uint64_t max_memory, uint64_t max_work) : data_(data) {
+        const rsk_limits limits = {max_nbytes, max_memory, max_work};
+        status_ = rsk_open(data.c_str(), data.size(), &limits, &model_);
+    }
+
+    int status() const { return int(status_); }
+    nb::bytes data() const { return data_; }
+    const rsk_model &model() const {
+        check(status_);
+        return model_;
+    }
+
+  private:
+    nb::bytes data_;
+    rsk_status status_;
+    rsk_model model_;
+};
+
 PyTypeObject *numpy_array = nullptr; // numpy.ndarray, kept for as long as the process runs
 
 /* A checked file with its plan. Calls may come from many threads at once: nothing here changes after it is made. */
@@ -36,22 +62,13 @@ class Model {
   public:
     /* compact: 1 draws hash functions from the seed when they are needed, 0 unpacks them, -1 unpacks them if they fit. */
     Model(nb::bytes data, size_t max_nbytes, int compact, int isa) : data_(data) {
-        const char *bytes = data.c_str();
-        const size_t length = data.size();
-        nb::gil_scoped_release release; // a plan may take seconds
-        /* No limit on memory and work: sketches made in this process have none, files have met theirs when read. */
+        /* No limit on memory and work: sketches made in this process have none. */
         const rsk_limits limits = {max_nbytes, UINT64_MAX, UINT64_MAX};
-        check(rsk_open(bytes, length, &limits, &model_));
-        if (compact < 0) compact = rsk_plan_nbytes(&model_, 0) > LARGEST_PLAN;
-        const size_t nbytes = rsk_plan_nbytes(&model_, compact);
-        memory_ = std::make_unique<Aligned>(nbytes);
-        check(rsk_plan_make(&model_, compact, isa, memory_->get(), nbytes, &plan_));
+        check(rsk_open(data.c_str(), data.size(), &limits, &model_));
+        make_plan(compact, isa);
     }
 
-    static void check(rsk_status status) {
-        if (status == RSK_OK) return;
-        throw nb::value_error((std::to_string(int(status)) + ": " + rsk_status_text(status)).c_str());
-    }
+    Model(const File &file, int compact, int isa) : data_(file.data()), model_(file.model()) { make_plan(compact, isa); }
 
     rsk_rows dense(const Rows &x) const {
         if (x.shape(1) != model_.n_features) throw nb::value_error("wrong number of columns");
@@ -128,6 +145,14 @@ class Model {
     uint32_t n_outputs() const { return model_.n_outputs; }
 
   private:
+    void make_plan(int compact, int isa) {
+        nb::gil_scoped_release release; // a plan may take seconds
+        if (compact < 0) compact = rsk_plan_nbytes(&model_, 0) > LARGEST_PLAN;
+        const size_t nbytes = rsk_plan_nbytes(&model_, compact);
+        memory_ = std::make_unique<Aligned>(nbytes);
+        check(rsk_plan_make(&model_, compact, isa, memory_->get(), nbytes, &plan_));
+    }
+
     void check_outputs(const Outputs &out, size_t n) const {
         if (out.shape(0) != n || out.shape(1) != model_.n_outputs) throw nb::value_error("outputs have the wrong shape");
     }
@@ -183,7 +208,17 @@ void define_model(nb::module_ &m) {
     nb::exception<NotCsr>(m, "NotCsr", PyExc_ValueError);
     // Without conversion a truth value is no number of threads.
     const auto n_threads = nb::arg("n_threads").noconvert() = 1;
+    nb::class_<File>(m, "File")
+        .def(nb::init<nb::bytes, uint64_t, uint64_t, uint64_t>(), "data"_a, "max_nbytes"_a = 0, "max_memory"_a = 0,
+             "max_work"_a = 0)
+        .def_prop_ro("status", &File::status)
+        /* A copy meets no limits: the file it is of has met them. */
+        .def("__reduce__", [](nb::handle self) {
+            const nb::bytes data = nb::cast<const File &>(self).data();
+            return nb::make_tuple(self.type(), nb::make_tuple(data, UINT64_MAX, UINT64_MAX, UINT64_MAX));
+        });
     nb::class_<Model>(m, "Model")
+        .def(nb::init<const File &, int, int>(), "file"_a, "compact"_a = -1, "isa"_a = -1)
         .def(nb::init<nb::bytes, size_t, int, int>(), "data"_a, "max_nbytes"_a = 0, "compact"_a = -1, "isa"_a = -1)
         .def("predict", &Model::predict, "x"_a, "out"_a.noconvert(), n_threads)
         .def("predict_sparse", &Model::predict_sparse, "data"_a, "ends"_a, "columns"_a, "out"_a.noconvert(), n_threads)
@@ -194,21 +229,13 @@ void define_model(nb::module_ &m) {
              "one_by_one"_a = false)
         .def_prop_ro("n_features", &Model::n_features)
         .def_prop_ro("n_outputs", &Model::n_outputs);
-    m.def(
-        "file_status",
-        [](nb::bytes data, uint64_t max_nbytes, uint64_t max_memory, uint64_t max_work) {
-            const rsk_limits limits = {max_nbytes, max_memory, max_work};
-            rsk_model model;
-            return int(rsk_open(data.c_str(), data.size(), &limits, &model));
-        },
-        "data"_a, "max_nbytes"_a = 0, "max_memory"_a = 0, "max_work"_a = 0);
     /* For tests: memory and work that the reader allows for, and the memory that a plan and one thread really take. */
     m.def(
         "file_totals",
         [](nb::bytes data) {
             const rsk_limits limits = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
             rsk_model model;
-            Model::check(rsk_open(data.c_str(), data.size(), &limits, &model));
+            check(rsk_open(data.c_str(), data.size(), &limits, &model));
             const rsk_totals totals = rsk_totals_find(&model);
             return nb::make_tuple(totals.memory, totals.work, rsk_memory_count(&model));
         },

@@ -84,21 +84,19 @@ def read_model(
     use_native : let the C reader check the file where it is there; it makes the same checks in a tenth of the time
     """
     limits = Limits(max_nbytes, max_memory, max_work)
-    if use_native and core.native is not None and _native_status(data, limits) == Status.OK:
-        return _read(Sections(sections_of(memoryview(data)), are_good=True), data, limits)
+    if use_native and core.native is not None:
+        # Limits of the C reader are 64-bit numbers, of which 0 asks for the default.
+        opened = core.native.File(data, *(max(limit, 1) for limit in astuple(limits)))
+        if opened.status == Status.OK:
+            return _read(Sections(sections_of(memoryview(data)), are_good=True), opened, limits)
     try:  # the C reader refuses nothing by itself: this reader does, with its messages
         return _read(Sections(unpack(memoryview(data), max_nbytes)), bytes(data), limits)
     except FormatError as error:
         raise FormatError(error.status, f"{name}: " if name else "", error.detail) from None
 
 
-def _native_status(data: bytes, limits: Limits) -> int:
-    """What the C reader says. Its limits are 64-bit numbers, of which 0 asks for the default."""
-    return core.native.file_status(data, *(max(limit, 1) for limit in astuple(limits)))
-
-
-def _read(sections: Sections, data: bytes, limits: Limits) -> Contents:
-    """Everything checked, then put together."""
+def _read(sections: Sections, file: Any, limits: Limits) -> Contents:
+    """Everything checked, then put together; ``file`` is what the runtime makes its plan from."""
     reader = ModelReader(sections)
     record = reader.model
     reader.check_columns()
@@ -127,7 +125,7 @@ def _read(sections: Sections, data: bytes, limits: Limits) -> Contents:
         made = tuple(part.make(inputs) for part in parts)
         task = records.TASKS[record.task]
         linear, gain = reader.linear, reader.linear_gain
-        extras = (task, classes, names, categories, intervals, records.STORED_AS[record.offset_stored_as], data)
+        extras = (task, classes, names, categories, intervals, records.STORED_AS[record.offset_stored_as], file)
         return Contents(Model(inputs, projection, made, reader.offset, linear, gain, *extras), sums, metadata)
     except InputError as error:  # a check of the model that the page forgot: refused all the same
         raise FormatError(Status.FIELD) from error

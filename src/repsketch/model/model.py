@@ -6,7 +6,7 @@ their codes; everything learnt beyond it is another choice of the same pieces.
 
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class Model:
     categories : the rising labels of each categorical column used, or None
     intervals : how far values may be from the outputs, or None; not for classification
     offset_stored_as : "float32", or "bfloat16" in the int precision, for offsets that are such numbers
-    stored : the checked file this form was read from, which the C core runs as it is, or None
+    stored : the checked file that this model was read from: its bytes, or as the C core has opened it; or None
     """
 
     #: Seed, sizes and flags that a device must know, of the sketch with its first part and of each further part.
@@ -63,8 +63,8 @@ class Model:
     categories: tuple[tuple[str, ...], ...] | None = None
     intervals: Intervals | None = None
     offset_stored_as: str = "float32"
-    file: InitVar[bytes | None] = None  # not kept by dataclasses.replace: another form is another file
-    stored: bytes | None = field(init=False, default=None)
+    file: InitVar[Any] = None  # not kept by dataclasses.replace: another form is another file
+    stored: Any = field(init=False, default=None)
 
     def __repr__(self) -> str:
         outputs = describe_outputs(self.task, self.n_outputs, self.classes)
@@ -72,7 +72,7 @@ class Model:
         rows = f"{self.n_rows:,} row{'s' * (self.n_rows != 1)}"
         return f"Model({outputs}, {columns}, {rows}, {self.precision}, {self.nbytes:,} bytes)"
 
-    def __post_init__(self, file: bytes | None) -> None:
+    def __post_init__(self, file: Any) -> None:
         object.__setattr__(self, "stored", file)
         if not 1 <= len(self.row_groups) <= MAX_PARTS:
             raise InputError(f"{len(self.row_groups)} parts; allowed are 1 to {MAX_PARTS}.")

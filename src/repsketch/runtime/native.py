@@ -21,8 +21,14 @@ class NativeRuntime:
 
     def __init__(self, model: Model, isa: int = -1, compact: bool | None = None) -> None:
         self.model = model
-        data = model_to_bytes(model) if model.stored is None else model.stored
-        self.native = core.native.Model(data, len(data), -1 if compact is None else int(compact), isa)
+        file, how = (
+            model_to_bytes(model) if model.stored is None else model.stored,
+            -1 if compact is None else int(compact),
+        )
+        if isinstance(file, bytes):
+            self.native = core.native.Model(file, len(file), how, isa)
+        else:  # opened by the reader, and not read again
+            self.native = core.native.Model(file, how, isa)
         self._n_features, self._n_outputs = model.n_features, model.n_outputs
         self._predict, self._output_of = self.native.predict, self.native.output_of
 

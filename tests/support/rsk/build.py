@@ -50,7 +50,7 @@ def python_status(data: bytes, **options: Any) -> Status:
 
 def native_status(data: bytes, **limits: int) -> Status:
     """What the C reader says."""
-    return Status(_native.file_status(data, **limits))
+    return Status(_native.File(data, **limits).status)
 
 
 # ---- bytes ----

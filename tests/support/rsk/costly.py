@@ -247,7 +247,7 @@ def main(n: int, seed: int) -> None:
     found = []
     for draft in costly_drafts(seed, n):
         data = draft.file()
-        assert _native.file_status(data) == Status.OK  # the Python reader has been through it when it was made
+        assert _native.File(data).status == Status.OK  # the Python reader has been through it when it was made
         memory, work, taken = _native.file_totals(data)
         totals = totals_of(*draft.records())
         assert (memory, work) == (totals.memory, totals.work)
