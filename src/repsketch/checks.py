@@ -16,7 +16,7 @@ def check_count(name: str, value: Any, largest: int, smallest: int = 1) -> int:
     ...
     repsketch.errors.InputError: n_rows=0; allowed is a whole number from 1 to 9.
     """
-    if not _is_whole(value) or not smallest <= value <= largest:
+    if not _is_integer(value) or not smallest <= value <= largest:
         raise InputError(f"{name}={value!r}; allowed is a whole number from {smallest} to {largest}.")
     return int(value)
 
@@ -29,12 +29,12 @@ def check_at_least(name: str, value: Any, smallest: int) -> int:
     ...
     repsketch.errors.InputError: n_threads=0; allowed is a whole number of at least 1.
     """
-    if not _is_whole(value) or value < smallest:
+    if not _is_integer(value) or value < smallest:
         raise InputError(f"{name}={value!r}; allowed is a whole number of at least {smallest}.")
     return int(value)
 
 
-def _is_whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 

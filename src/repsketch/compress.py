@@ -29,8 +29,8 @@ from .train.clock import Clock
 if TYPE_CHECKING:
     from .train.training_data import TrainingData
 
-MOST_COLUMNS = 256  # that sketches are made of; of wider tables the most telling ones
-SEARCHED = 0.75  # of what is left of a time limit; the rest is for the comparison
+MAX_COLUMNS = 256  # that sketches are made of; of wider tables the most telling ones
+SEARCH_SHARE = 0.75  # of what is left of a time limit; the rest is for the comparison
 logger = logging.getLogger(__name__)
 
 
@@ -72,7 +72,7 @@ def compress(
     """
     require("torch", "train")
     from .compare.compare import compare
-    from .teacher.out_of_fold import LONGEST, answers_out_of_fold, is_refittable
+    from .teacher.out_of_fold import MAX_SECONDS, is_refittable, out_of_fold_outputs
     from .train.search import search
 
     nbytes = parse_budget(budget)
@@ -87,53 +87,53 @@ def compress(
     unused = _unused(columns, progress)
     targets = read_targets(model, X, y, task, len(columns.numbers))
     logger.info("%s of %d rows and %d columns", targets.task, *columns.numbers.shape)
-    columns, problem = _as_problem(columns, unused, targets, seed, progress)
+    columns, data = _training_data(columns, unused, targets, seed, progress)
     if targets.outputs is not None and is_refittable(model):
-        limit = min(LONGEST, clock.seconds_left / 3)
-        answers = answers_out_of_fold(
-            model, X, y, problem.kept, targets.outputs, seed=seed, longest=limit, progress=progress
+        limit = min(MAX_SECONDS, clock.seconds_left / 3)
+        soft_labels = out_of_fold_outputs(
+            model, X, y, data.train_rows, targets.outputs, seed=seed, max_seconds=limit, progress=progress
         )
-        problem = problem if answers is None else problem.answered(answers)
-    narrow = problem.narrowed(MOST_COLUMNS)
-    left = None if time_limit is None else max(SEARCHED * clock.seconds_left, 1e-3)
+        data = data if soft_labels is None else data.with_soft_labels(soft_labels)
+    narrow = data.narrowed(MAX_COLUMNS)
+    left = None if time_limit is None else max(SEARCH_SHARE * clock.seconds_left, 1e-3)
     best = search(narrow, nbytes, seed=seed, time_limit=left, progress=progress)[0]
     logger.info("chosen: %s, %d bytes", best.name, best.model.nbytes)
     summary = compare(narrow, best, nbytes, seed, clock.seconds_left)
     if summary.verdict is not None:
         notify(logger, summary.verdict, enabled=progress)
     deployed = best.model
-    if targets.task == "regression" and not problem.spares_none:  # validation rows were not trained on
-        outputs = runtime_for(best.judged).outputs(columns.numbers[problem.held])
-        deployed = replace(deployed, intervals=Intervals.of(outputs, targets.labels[problem.held]))
+    if targets.task == "regression" and not data.trains_on_all:  # validation rows were not trained on
+        outputs = runtime_for(best.fitted).outputs(columns.numbers[data.validation_rows])
+        deployed = replace(deployed, intervals=Intervals.of(outputs, targets.labels[data.validation_rows]))
     return CompiledSketch(_with_names(deployed, columns, unused), summary=summary)
 
 
-def _as_problem(
+def _training_data(
     columns: Columns, unused: Collection[int], targets: Targets, seed: int, progress: bool
 ) -> "tuple[Columns, TrainingData]":
     """The table with the labels that are used, and the problem of learning the targets from its columns in use."""
-    from .train.selection import telling_labels
+    from .train.selection import informative_labels
     from .train.training_data import TrainingData
 
-    problem = TrainingData.of(
+    data = TrainingData.of(
         columns.numbers,
         targets.labels,
-        targets.answers,
+        targets.soft_labels,
         targets.task,
         classes=targets.classes,
         n_categories=_label_counts(columns, unused),
         seed=seed,
     )
-    some = telling_labels(problem, {p: labels for p, labels in columns.categories.items() if p not in unused})
+    some = informative_labels(data, {p: labels for p, labels in columns.categories.items() if p not in unused})
     if some:
         most = max(map(len, some.values()))
         cut = ", ".join(f"{_name(columns, place)} ({len(columns.categories[place])} labels)" for place in some)
         notify(logger, f"the {most} labels that tell most are used of {cut}; others count as one", enabled=progress)
         columns = columns.with_labels(some)
-        problem = problem.with_table(columns.numbers, _label_counts(columns, unused))
+        data = data.with_table(columns.numbers, _label_counts(columns, unused))
     if unused:
-        problem = problem.using(np.setdiff1d(np.arange(columns.numbers.shape[1]), list(unused)))
-    return columns, problem
+        data = data.using(np.setdiff1d(np.arange(columns.numbers.shape[1]), list(unused)))
+    return columns, data
 
 
 def _unused(columns: Columns, progress: bool) -> dict[int, str]:

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-MOST_CHARACTERS = 190  # of a line
-MOST_OF_A_VALUE = 40
+MAX_CHARACTERS = 190  # of a line
+MAX_VALUE_CHARACTERS = 40
 
 
 def repr_of_fields(self: Any) -> str:
@@ -21,7 +21,7 @@ def repr_of_fields(self: Any) -> str:
         value = getattr(self, item.name)
         if value is not None and item.repr and (item.default is MISSING or _differs(value, item.default)):
             shown.append(f"{item.name}={_short(value)}")
-    return _cut(f"{type(self).__name__}({', '.join(shown)}", MOST_CHARACTERS) + ")"
+    return _cut(f"{type(self).__name__}({', '.join(shown)}", MAX_CHARACTERS) + ")"
 
 
 def describe_outputs(task: str | None, n_outputs: int, classes: np.ndarray | None) -> str:
@@ -55,9 +55,9 @@ def _short(value: Any) -> str:
         return f"{value.dtype} {value.shape}"
     if is_dataclass(value):
         return type(value).__name__
-    if isinstance(value, (tuple, list, bytes)) and len(repr(value)) > MOST_OF_A_VALUE:
+    if isinstance(value, (tuple, list, bytes)) and len(repr(value)) > MAX_VALUE_CHARACTERS:
         return f"{len(value)} {'bytes' if isinstance(value, bytes) else 'items'}"
-    return _cut(repr(value), MOST_OF_A_VALUE)
+    return _cut(repr(value), MAX_VALUE_CHARACTERS)
 
 
 def _cut(text: str, most: int) -> str:

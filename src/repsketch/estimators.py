@@ -15,7 +15,7 @@ from .data.targets import as_labels
 from .errors import InputError
 from .predictor import to_choice, to_probabilities
 from .teacher import as_teacher
-from .teacher.default import TEACHER_SHARE, train_teacher
+from .teacher.default import TIME_SHARE, train_teacher
 from .teacher.targets import in_order
 from .train.budget import parse_budget
 
@@ -67,7 +67,7 @@ class _SketchEstimator(BaseEstimator):
         teacher = self.teacher
         if teacher is None:
             table = table.toarray() if is_sparse(table) else table
-            seconds = None if self.time_limit is None else TEACHER_SHARE * self.time_limit
+            seconds = None if self.time_limit is None else TIME_SHARE * self.time_limit
             teacher = train_teacher(table, y, task, seed, seconds, "squared_error")
         sketch = compress(
             teacher, table, y, budget=self.budget, task=task, random_state=seed, time_limit=self.time_limit,

@@ -15,5 +15,5 @@ def brief_search(monkeypatch):
     monkeypatch.setattr(search, "EFFORTS", search.Efforts(*brief))
     monkeypatch.setattr(recipes, "N_FIRST", 2)
     monkeypatch.setattr(search, "CLIMBED", 6)
-    monkeypatch.setattr(search, "N_THOROUGH", 1)
+    monkeypatch.setattr(search, "N_FINAL", 1)
     monkeypatch.setattr(quick, "fit_peers", lambda *_, **__: ([], {}))

@@ -102,8 +102,8 @@ def test_a_teacher_answers_for_rows_that_its_copies_have_not_seen(searched):
     rs.compress(model, X, y, budget="300B", **QUICK)
     problem = searched["problem"]
     assert len(Counting.sizes) == 1 + N_FOLDS
-    assert sum(Counting.sizes[1:]) == (N_FOLDS - 1) * len(problem.kept)
-    assert np.abs(problem.answers - model.predict_proba(X)).max() > 0.01
+    assert sum(Counting.sizes[1:]) == (N_FOLDS - 1) * len(problem.train_rows)
+    assert np.abs(problem.soft_labels - model.predict_proba(X)).max() > 0.01
 
 
 def test_intervals_and_the_comparison_are_of_the_form_that_was_judged(searched, monkeypatch):
@@ -112,11 +112,11 @@ def test_intervals_and_the_comparison_are_of_the_form_that_was_judged(searched, 
     monkeypatch.setattr(quick, "fit_peers", lambda *_, **__: ([], {}))
     sketch = rs.compress(None, X, y, budget="300B", **QUICK)
     problem, (trial, *_) = searched["problem"], searched["trials"]
-    held = problem.held
-    judged, deployed = (CompiledSketch(model) for model in (trial.judged, trial.retrained))
-    assert np.abs(judged.predict(X[held]) - deployed.predict(X[held])).max() > 0.1
-    assert sketch.summary.rows[0]["score"] == pytest.approx(np.abs(judged.predict(X[held]) - y[held]).mean())
-    expected = Intervals.of(judged.outputs(X[held]), y[held, None])
+    validation_rows = problem.validation_rows
+    fitted, deployed = (CompiledSketch(model) for model in (trial.fitted, trial.retrained))
+    assert np.abs(fitted.predict(X[held]) - deployed.predict(X[held])).max() > 0.1
+    assert sketch.summary.rows[0]["score"] == pytest.approx(np.abs(fitted.predict(X[held]) - y[held]).mean())
+    expected = Intervals.of(fitted.outputs(X[held]), y[held, None])
     np.testing.assert_array_equal(sketch.model.intervals.quantiles, expected.quantiles)
 
 

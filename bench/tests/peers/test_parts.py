@@ -9,7 +9,7 @@ from repsketch.compare.rounding import rounded, rounded_halves, whole
 from repsketch.model.numbers import decode_bfloat16
 from repsketch_bench.baselines.networks import matrix_nbytes
 from repsketch_bench.peers.sparse import most_nonzeros, pack_matrix, unpack_matrix
-from support.problems import problem_of, rows_of
+from support.datasets import data_of, rows_of
 
 
 def test_what_is_trained_is_what_is_kept():
@@ -45,7 +45,7 @@ def test_nonzeros_fit_wherever_they_are(nbytes):
 
 
 def test_features_are_standardised_marked_and_one_hot():
-    problem = problem_of("values")
+    problem = data_of("values")
     features = Features.of(problem)
     values = features.values(problem.X)
     assert features.columns.tolist() == [0, 1, 2, 3]  # the constant is left out, which one bit a column says

@@ -149,10 +149,10 @@ def _remaining(time_limit: float, started: float) -> float:
 
 def _train(table: Table, task: str | None, seed: int, time_limit: float | None, progress: bool) -> Any:
     """A scikit-learn model, fitted to the table."""
-    from ..teacher.default import TEACHER_SHARE, train_teacher
+    from ..teacher.default import TIME_SHARE, train_teacher
 
     found = read_targets(None, table.X, table.y, task, table.n_rows).task
     assert table.y is not None
-    seconds = None if time_limit is None else TEACHER_SHARE * time_limit
+    seconds = None if time_limit is None else TIME_SHARE * time_limit
     with progress_bar("training a teacher", None, enabled=progress):
         return train_teacher(table.X, table.y, found, seed, seconds)

@@ -8,7 +8,7 @@ from ..errors import InputError
 from ..files import check_writable
 
 FILES = ("model.rsk", "summary.json")
-_MOST_TRIED = 1 << 24  # bytes written to see whether there is room
+_MAX_TRIED = 1 << 24  # bytes written to see whether there is room
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def output_folder(folder: Path, nbytes: int) -> Iterator[tuple[Path, ...]]:
                     path.mkdir()
                     made.append(path)
             for name in FILES:
-                check_writable(folder / name, min(nbytes, _MOST_TRIED))
+                check_writable(folder / name, min(nbytes, _MAX_TRIED))
         except (OSError, InputError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             if isinstance(error, FileExistsError):

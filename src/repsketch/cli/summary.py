@@ -22,8 +22,8 @@ def summarize(sketch: Sketch, teacher: Teacher, learnt: Table, scored: Table, mo
     the rows that the search chose the sketch by, and the only one there is of other models of the same bytes.
     """
     task = sketch.task
-    answered = answers(teacher.label(scored.X))
-    truth = answered if scored.y is None else scored.y
+    teacher_predictions = answers(teacher.label(scored.X))
+    truth = teacher_predictions if scored.y is None else scored.y
     cost = sketch.cost()
     teacher_nbytes = None if model is None else model.stat().st_size
     found = getattr(sketch, "summary", None)
@@ -38,7 +38,7 @@ def summarize(sketch: Sketch, teacher: Teacher, learnt: Table, scored: Table, mo
         "n_rows": {"learnt": learnt.n_rows, "scored": scored.n_rows},
         "teacher": {
             "nbytes": teacher_nbytes,
-            "score": None if scored.y is None else score(answered, scored.y, task),
+            "score": None if scored.y is None else score(teacher_predictions, scored.y, task),
         },
         "sketch": {
             "nbytes": sketch.nbytes,

@@ -15,7 +15,7 @@ from .summary import HELD_OUT, LEARNT
 
 HELD_FRACTION, MOST_HELD = 0.2, 10_000  # rows set aside to score on
 _CELLS_A_SECOND = 200_000  # of the time limit; with text among them each takes microseconds, and is read several times
-_FEWEST_ROWS = 1_000  # that are kept whatever the limit
+_MIN_ROWS = 1_000  # that are kept whatever the limit
 
 
 def split_table(table: Table, seed: int) -> tuple[Table, Table]:
@@ -30,7 +30,7 @@ def split_table(table: Table, seed: int) -> tuple[Table, Table]:
 
 def thinned(table: Table, time_limit: float, seed: int) -> Table:
     """As many rows, drawn at random, as can be read again and again within the limit."""
-    most = max(_FEWEST_ROWS, int(_CELLS_A_SECOND * time_limit / table.X.shape[1]))
+    most = max(_MIN_ROWS, int(_CELLS_A_SECOND * time_limit / table.X.shape[1]))
     if table.n_rows <= most:
         return table
     return table.take(np.sort(np.random.default_rng([seed, 12]).permutation(table.n_rows)[:most]))

@@ -14,8 +14,8 @@ from ..errors import InputError, require
 
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null")  # cells that hold no value
 SEPARATORS = (",", ";", "\t", "|")
-_LARGEST_HEAD = 1 << 16  # bytes looked at to find the separator, besides the first line
-_MOST_RECORDS = 50  # among them
+_MAX_HEAD = 1 << 16  # bytes looked at to find the separator, besides the first line
+_MAX_RECORDS = 50  # among them
 _MARKS = {  # the longer ones first: that of UTF-32 begins like that of UTF-16
     b"\xff\xfe\x00\x00": "utf-32",
     b"\x00\x00\xfe\xff": "utf-32",
@@ -47,7 +47,7 @@ def read_csv(
     if b"\n" not in content:
         content = content.replace(b"\r", b"\n")  # lines as they ended on old Macintoshes
     content = content.rstrip(b"\r\n") + b"\n"  # blank lines at the end would be rows of missing values
-    head = content[: max(_LARGEST_HEAD, content.find(b"\n") + 1)].decode("utf-8", "ignore")
+    head = content[: max(_MAX_HEAD, content.find(b"\n") + 1)].decode("utf-8", "ignore")
     separator = find_separator(head, usual)
     _check_names(next(_records(head, separator), []), name)
     try:
@@ -117,8 +117,8 @@ def _records(head: str, separator: str) -> Iterator[list[str]]:
         records = [cells for cells in csv.reader(io.StringIO(head, newline=""), delimiter=separator) if cells]
     except csv.Error:  # a quote that is never closed: polars says so
         return iter(())
-    is_cut = len(records) > 1 and len(head.encode()) >= _LARGEST_HEAD
-    return islice(records[: -1 if is_cut else None], _MOST_RECORDS)
+    is_cut = len(records) > 1 and len(head.encode()) >= _MAX_HEAD
+    return islice(records[: -1 if is_cut else None], _MAX_RECORDS)
 
 
 def _check_names(cells: list[str], name: str) -> None:

@@ -51,7 +51,7 @@ class Columns:
 
 
 UNSEEN = -1.0  # a label that is none of a column's categories
-_FEWEST_NUMBERED = 40  # rows; among fewer, different numbers are no sign
+_MIN_NUMBERED_ROWS = 40  # rows; among fewer, different numbers are no sign
 _EXACT, _SERIAL = 1 << 53, 1 << 24  # whole numbers that no float holds exactly; and that no float32 does
 
 
@@ -205,7 +205,7 @@ def _is_identifier(values: np.ndarray) -> bool:
 
     Half of all numbers in their range occur, each once; or they are time stamps or serial numbers, large and all alike.
     """
-    if len(values) < _FEWEST_NUMBERED or len(np.unique(values)) < len(values):
+    if len(values) < _MIN_NUMBERED_ROWS or len(np.unique(values)) < len(values):
         return False
     low, high = int(values.min()), int(values.max())
     is_dense = high - low < 2 * len(values)

@@ -16,7 +16,7 @@ from ..errors import InputError, RepSketchError, require
 from .csv_reader import read_csv
 
 LABEL = "label"  # what the target of a LIBSVM file is called; the format has no names
-_LARGEST_MESSAGE = 160  # characters of a library's own words
+_MAX_MESSAGE = 160  # characters of a library's own words
 _DAMAGE = (OSError, ValueError, EOFError, BadZipFile, ZlibError, RuntimeError)  # what libraries raise; zipfile the last
 
 
@@ -62,7 +62,7 @@ def read_contents(path: Path, hints: Hints) -> Contents:
     except RepSketchError:
         raise
     except (_polars().exceptions.PolarsError, *_DAMAGE) as error:
-        said = (str(error).strip() or type(error).__name__).splitlines()[0][:_LARGEST_MESSAGE]
+        said = (str(error).strip() or type(error).__name__).splitlines()[0][:_MAX_MESSAGE]
         raise InputError(f"{str(path)!r} cannot be read as {ending}: {said}") from error
 
 

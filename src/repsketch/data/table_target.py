@@ -9,7 +9,7 @@ from ..errors import InputError, require
 from .frames import is_frame
 from .table_files import Contents
 
-_MOST_NAMES = 8  # of columns in a message
+_MAX_NAMES = 8  # of columns in a message
 # A day of ISO 8601, with or without a time of day and its zone: 2024-05-31, 2024-05-31T18:30:00.5+02:00
 _DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?$"
 
@@ -87,5 +87,5 @@ def listed(names: Collection[Any]) -> str:
     >>> listed("abcdefghijk")
     "'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 3 more"
     """
-    shown = ", ".join(repr(name) for name in list(names)[:_MOST_NAMES])
-    return shown + (f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else "")
+    shown = ", ".join(repr(name) for name in list(names)[:_MAX_NAMES])
+    return shown + (f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else "")

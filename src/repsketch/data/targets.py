@@ -90,5 +90,5 @@ def _guess_task(values: np.ndarray) -> str:
     if values.ndim == 2 and values.shape[1] > 1:
         return "regression"
     finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-    is_whole = bool((finite == np.floor(finite)).all())
-    return "classification" if is_whole and len(np.unique(finite)) <= _FEW_CLASSES else "regression"
+    is_integer = bool((finite == np.floor(finite)).all())
+    return "classification" if is_integer and len(np.unique(finite)) <= _FEW_CLASSES else "regression"

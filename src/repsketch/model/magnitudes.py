@@ -67,9 +67,9 @@ class Magnitudes:
         return max(self.read, self.total, self.accumulator)
 
 
-def largest_output(offset: np.ndarray, parts: Iterable[tuple[float, np.ndarray]], linear: float) -> float:
+def largest_output(offset: np.ndarray, groups: Iterable[tuple[float, np.ndarray]], linear: float) -> float:
     """Bound of the outputs, float64: from offsets, largest accumulators with their gains, and the linear term."""
     output = largest_size(offset)
-    for accumulator, gain in parts:
+    for accumulator, gain in groups:
         output += accumulator * largest_size(gain)
     return output + linear

@@ -107,7 +107,7 @@ def check_floats(name: str, array: np.ndarray, shape: tuple[int, ...] | None = N
         raise InputError(f"{name} have dtype {array.dtype} and shape {array.shape}; needed is dtype float32{wanted}.")
 
 
-def check_whole(name: str, array: np.ndarray, counter_type: str) -> None:
+def check_integers(name: str, array: np.ndarray, counter_type: str) -> None:
     """Refuse an array that its type cannot hold."""
     if array.dtype != DTYPES[counter_type]:
         raise InputError(

@@ -19,9 +19,9 @@ class Coordinates:
     values: np.ndarray  #: (D, n)
     projected: np.ndarray  #: (p, n)
 
-    def of(self, part: RowGroup) -> np.ndarray:
+    def of(self, group: RowGroup) -> np.ndarray:
         """What this part hashes."""
-        return self.values if part.source == "values" else self.projected
+        return self.values if group.source == "values" else self.projected
 
 
 def coordinates(model: Model, block: np.ndarray) -> Coordinates:
@@ -33,22 +33,22 @@ def coordinates(model: Model, block: np.ndarray) -> Coordinates:
 def buckets(model: Model, block: np.ndarray) -> np.ndarray:
     """Bucket of every input in every row of every part, int32 (n, rows)."""
     z = coordinates(model, block)
-    columns = [part.hashes.buckets(z.of(part), row) for part in model.row_groups for row in range(part.n_rows)]
+    columns = [group.hashes.buckets(z.of(group), row) for group in model.row_groups for row in range(group.n_rows)]
     return np.stack(columns, axis=1).astype(np.int32)
 
 
 def accumulators(model: Model, block: np.ndarray) -> np.ndarray:
     """Accumulators of every part, (parts, n, C), float32 or int32."""
     z = coordinates(model, block)
-    return np.stack([part.accumulate(z.of(part)) for part in model.row_groups]).astype(z.values.dtype)
+    return np.stack([group.accumulate(z.of(group)) for group in model.row_groups]).astype(z.values.dtype)
 
 
 def query(model: Model, block: np.ndarray) -> np.ndarray:
     """Outputs (n, C), float32, for a block of inputs (n, d) without infinities."""
     z = coordinates(model, block)
     outputs = np.repeat(model.offset[None], len(block), axis=0)
-    for part in model.row_groups:
-        outputs = outputs + part.accumulate(z.of(part)).astype(np.float32) * part.gain
+    for group in model.row_groups:
+        outputs = outputs + group.accumulate(z.of(group)).astype(np.float32) * group.gain
     if model.linear is None:
         return outputs
     if model.linear_gain is not None:

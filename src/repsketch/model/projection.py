@@ -65,13 +65,13 @@ class Projection:
 
     def _check_arrays(self) -> None:
         """Which arrays there are, their shapes and types."""
-        is_whole, p = self.limit is not None, self.n_components
-        needs_scales = not is_whole and self.kind in ("int8", "ternary")
+        is_integer, p = self.limit is not None, self.n_components
+        needs_scales = not is_integer and self.kind in ("int8", "ternary")
         if needs_scales != (self.scales is not None) or (self.scales is not None and not self.scales.all()):
             raise InputError(
                 "scales, none of them 0, belong to whole matrices in the float32 precision, and only there."
             )
-        if not is_whole and (self.multipliers is not None or self.right_shift):
+        if not is_integer and (self.multipliers is not None or self.right_shift):
             raise InputError("multipliers and right_shift belong to the int precision.")
         if self.matrix is not None and (self.matrix.ndim != 2 or self.matrix.shape[1] != p):
             raise InputError(f"a matrix of shape {self.matrix.shape} for {p} components.")
@@ -79,9 +79,9 @@ class Projection:
             check_floats("the matrix", self.matrix)
         if self.scales is not None:
             check_floats("scales", self.scales, (p,))
-        if self.shift is not None and not is_whole:
+        if self.shift is not None and not is_integer:
             check_floats("shift", self.shift, (p,))
-        for name, dtype in (("shift", np.int32), ("multipliers", np.int16)) if is_whole else ():
+        for name, dtype in (("shift", np.int32), ("multipliers", np.int16)) if is_integer else ():
             array = getattr(self, name)
             if array is not None and (array.dtype != dtype or array.shape != (p,)):
                 raise InputError(
@@ -91,7 +91,7 @@ class Projection:
     def apply(self, values: np.ndarray) -> np.ndarray:
         """Coordinates z (p, n), float32 or int32, for values (D, n)."""
         if self.limit is not None:
-            return self._apply_whole(values)
+            return self._apply_integer(values)
         if self.matrix is None:
             assert self.shift is not None
             return saturate(values + self.shift[:, None])
@@ -108,7 +108,7 @@ class Projection:
                 z += self.shift[:, None]
         return saturate(z)
 
-    def _apply_whole(self, values: np.ndarray) -> np.ndarray:
+    def _apply_integer(self, values: np.ndarray) -> np.ndarray:
         assert self.matrix is not None
         assert self.limit is not None
         # Exact: a float64 product of whole numbers whose sums stay below 2**53.
@@ -139,7 +139,7 @@ class Projection:
         return matrix + sum(array.nbytes for array in others if array is not None)
 
 
-def whole_projection(
+def integer_projection(
     steps: np.ndarray, constant: np.ndarray, largest: int, projection_type: str, factor: float, limit: int
 ) -> Projection:
     """A whole matrix, shift, multipliers and right shift so that z comes out in steps of 1 / ``factor``.

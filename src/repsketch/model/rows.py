@@ -16,7 +16,7 @@ from ..lsh.family import Family
 from ..lsh.pool import PooledRows
 from .aggregate import group_bounds, median
 from .magnitudes import Magnitudes, largest_size
-from .numbers import BITS, check_floats, check_whole, index_bits, packed_nbytes
+from .numbers import BITS, check_floats, check_integers, index_bits, packed_nbytes
 
 SOURCES = ("values", "projected")
 AGGREGATES = ("sum", "mean", "median_of_means")
@@ -60,17 +60,17 @@ class RowGroup:
         check_choice("aggregate", self.aggregate, AGGREGATES)
         check_count("n_groups", self.n_groups, self.hashes.n_rows)
         check_count("decode_shift", self.decode_shift, 31, smallest=0)
-        check_whole("counters", self.counters, self.counter_type)
+        check_integers("counters", self.counters, self.counter_type)
         if self.counters.ndim != 3 or self.counters.shape[:2] != (self.hashes.n_rows, self.hashes.n_buckets):
             raise InputError(
                 f"counters of shape {self.counters.shape} for {self.n_rows} rows of {self.hashes.n_buckets} buckets."
             )
-        if self.is_whole and self.counter_type == "float32":
+        if self.is_integer and self.counter_type == "float32":
             raise InputError("counter_type='float32' in the int precision; allowed are 'int16', 'int8' and 'int4'.")
         if (self.n_groups > 1) != (self.aggregate == "median_of_means") and self.aggregate != "median_of_means":
             raise InputError(f"n_groups={self.n_groups} with aggregate={self.aggregate!r}; use 'median_of_means'.")
         if self.aggregate == "median_of_means" and (
-            self.decode is not None or (self.is_whole and self.n_rows % self.n_groups)
+            self.decode is not None or (self.is_integer and self.n_rows % self.n_groups)
         ):
             raise InputError(
                 "median_of_means goes without a decode matrix and, in the int precision, with equal groups."
@@ -89,14 +89,14 @@ class RowGroup:
             )
         if self.row_decode is not None and (len(self.row_decode), 1) != (self.n_rows, self.counters.shape[2]):
             raise InputError("a decode matrix of rows needs one row for each row of counters, and single counters.")
-        if self.decode_shift and not (self.is_whole and self.shared_decode is not None):
+        if self.decode_shift and not (self.is_integer and self.shared_decode is not None):
             raise InputError("decode_shift belongs to a shared decode matrix in the int precision.")
-        if self.decode_bits != 8 and not (self.decode_bits == 4 and self.is_whole and self.decode is not None):
+        if self.decode_bits != 8 and not (self.decode_bits == 4 and self.is_integer and self.decode is not None):
             raise InputError(
                 f"decode_bits={self.decode_bits}; allowed are 8, and 4 with a decode in the int precision."
             )
         if self.decode is not None:
-            check_whole("the decode matrix", self.decode, f"int{self.decode_bits}" if self.is_whole else "float32")
+            check_integers("the decode matrix", self.decode, f"int{self.decode_bits}" if self.is_integer else "float32")
 
     @property
     def decode(self) -> np.ndarray | None:
@@ -104,7 +104,7 @@ class RowGroup:
         return self.row_decode if self.shared_decode is None else self.shared_decode
 
     @property
-    def is_whole(self) -> bool:
+    def is_integer(self) -> bool:
         """The int precision."""
         return self.hashes.width_bits is not None
 
@@ -127,11 +127,11 @@ class RowGroup:
         """Accumulators (n, C) for z (p, n): float32, or int64 whose values fit 32 bits."""
         bounds = group_bounds(self.n_rows, self.n_groups)
         width = self.n_outputs if self.row_decode is not None else self.counters.shape[2]
-        sums = np.zeros((self.n_groups, z.shape[1], width), np.int64 if self.is_whole else np.float32)
+        sums = np.zeros((self.n_groups, z.shape[1], width), np.int64 if self.is_integer else np.float32)
         for group in range(self.n_groups):
             for row in range(bounds[group], bounds[group + 1]):
                 sums[group] += self._read(z, row)
-            if self.aggregate != "sum" and not self.is_whole:
+            if self.aggregate != "sum" and not self.is_integer:
                 sums[group] /= np.float32(bounds[group + 1] - bounds[group])
         accumulators = self._middle(sums)
         return accumulators if self.shared_decode is None else self._decode_shared(accumulators, self.shared_decode)
@@ -151,10 +151,10 @@ class RowGroup:
 
     @cached_property
     def _counters(self) -> np.ndarray:
-        return self.counters.astype(np.int64 if self.is_whole else np.float32)
+        return self.counters.astype(np.int64 if self.is_integer else np.float32)
 
     def _middle(self, sums: np.ndarray) -> np.ndarray:
-        if not self.is_whole:
+        if not self.is_integer:
             return median(sums)
         ordered, half = np.sort(sums, axis=0), self.n_groups // 2
         return ordered[half] if self.n_groups % 2 else ordered[half - 1] + ordered[half]
@@ -162,7 +162,7 @@ class RowGroup:
     def _decode_shared(self, accumulators: np.ndarray, matrix: np.ndarray) -> np.ndarray:
         outputs = np.zeros((len(accumulators), matrix.shape[1]), accumulators.dtype)
         for column, weights in zip(accumulators.T, matrix, strict=True):
-            column = column >> self.decode_shift if self.is_whole else column
+            column = column >> self.decode_shift if self.is_integer else column
             outputs += column[:, None] * weights
         return outputs
 
@@ -191,7 +191,7 @@ class RowGroup:
 
     def magnitudes(self) -> tuple[float, float]:
         """Bounds of the largest number that the part computes, and of an accumulator."""
-        if self.is_whole:
+        if self.is_integer:
             return 0.0, float(self._largest_sums[1])
         shared, rows = self.shared_decode, self.row_decode
         found = Magnitudes(
@@ -209,7 +209,7 @@ class RowGroup:
         """Bytes of what is stored."""
         size = packed_nbytes(self.counters.size, BITS[self.counter_type]) + self.gain.nbytes
         if self.decode is not None:
-            size += packed_nbytes(self.decode.size, self.decode_bits) if self.is_whole else self.decode.nbytes
+            size += packed_nbytes(self.decode.size, self.decode_bits) if self.is_integer else self.decode.nbytes
         if isinstance(self.hashes, PooledRows):
             size += pool_nbytes(self.hashes)
         return size

@@ -61,7 +61,7 @@ def build_counters(
     return blank.add(points, kernel.weights, progress=progress)
 
 
-def spread_levels(kernel: KernelModel, X: Any, n_buckets: int) -> KernelModel:
+def with_covering_bandwidth(kernel: KernelModel, X: Any, n_buckets: int) -> KernelModel:
     """The kernel model with a bucket width that spreads ``n_buckets`` levels of a direct fold over the data.
 
     The kernel's own width is what makes the paper's counters unbiased. Counters that will be refitted

@@ -10,7 +10,7 @@ import numpy as np
 
 _WIDE, _WIDE_ROWS = 512, 1_024
 _N_BINS = 12
-_MOST_CURVED = 16  # outputs
+_MAX_CURVED = 16  # outputs
 _NEW = 0.3  # length of what a direction adds to those before it, at least
 
 
@@ -75,7 +75,7 @@ def screened_projection(X: np.ndarray, targets: np.ndarray, n_components: int, r
     ridge, (left, sizes, right) = _ridge(X, targets)
     columns = np.linalg.svd(ridge, full_matrices=False)[0][:, : max(1, n_components // 2)]
     rest = targets - X @ ridge
-    curvature = np.hstack([(left * rest[:, c : c + 1]).T @ left for c in range(min(rest.shape[1], _MOST_CURVED))])
+    curvature = np.hstack([(left * rest[:, c : c + 1]).T @ left for c in range(min(rest.shape[1], _MAX_CURVED))])
     turns = np.linalg.svd(curvature, full_matrices=False)[0][:, :n_components]
     curved = right.T @ (turns * (sizes / (sizes**2 + 1e-2 * (sizes**2).mean() + 1e-9))[:, None])
     pool = np.hstack([np.eye(d), curved / np.maximum(np.linalg.norm(curved, axis=0), 1e-12)])

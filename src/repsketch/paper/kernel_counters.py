@@ -290,7 +290,7 @@ class KernelCounters:
 def counters_behind(model: Model, sums: Sums | None = None) -> KernelCounters | None:
     """The kernel counters that deploy as this model, with the sums of its file if there are any; None if none do."""
     rows = model.row_groups[0]
-    if model.is_whole or not isinstance(rows.hashes, RowHashes):
+    if model.is_integer or not isinstance(rows.hashes, RowHashes):
         return None
     projection = model.projection
     options: dict[str, Any] = {

@@ -19,7 +19,7 @@ from ..model.inputs import BOOLEAN, LARGEST_VALUE, Inputs
 from ..model.model import Model
 from ..model.numbers import DTYPES, LARGEST
 from ..model.oracle import coordinates, query
-from ..model.projection import Projection, whole_projection
+from ..model.projection import Projection, integer_projection
 from ..model.rows import LARGEST_INT, RowGroup
 from ..predictor import to_choice
 from .kernel_counters import KernelCounters
@@ -28,7 +28,7 @@ COUNTER_TYPES = ("int16", "int8", "int4")
 PROJECTION_TYPES = ("int8", "ternary")
 _SAMPLE_ROWS = 4_096
 _WANTED_WIDTH_BITS = 6  # a bucket width in 64 steps moves about one code in a hundred
-_MOST_WIDTH_BITS = 8
+_MAX_WIDTH_BITS = 8
 _INT16 = 32_767
 
 
@@ -88,11 +88,11 @@ def quantize(
         inputs = _inputs(sample)
         projection = _project(model, inputs, projection_type, factor, limit)
         linear_gain = 1.0 / factor
-    part, offset = _quantize_part(
+    group, offset = _quantize_rows(
         model, model.row_groups[0], replace(sketch.hashes, width_bits=width_bits), counter_type
     )
     linear, gain = _quantize_linear(model, limit, linear_gain)
-    whole = Model(inputs, projection, (part,), offset, linear, gain, model.task, model.classes, model.feature_names)
+    whole = Model(inputs, projection, (group,), offset, linear, gain, model.task, model.classes, model.feature_names)
     return whole, measure_change(model, whole, sample)
 
 
@@ -116,7 +116,7 @@ def _resolution(hashes: RowHashes, z: np.ndarray) -> tuple[int, float, int]:
     if hashes.family.name in ("angular", "minhash"):
         limit = min(LARGEST_VALUE, most, max(_INT16 // max(terms, 1), 255))
         return 0, limit / largest, limit
-    most_bits = min(_MOST_WIDTH_BITS, int(np.floor(np.log2(LARGEST_VALUE / largest))))
+    most_bits = min(_MAX_WIDTH_BITS, int(np.floor(np.log2(LARGEST_VALUE / largest))))
     if hashes.fold == "universal" and hashes.family.name == "l2" and terms < 512:
         bits = most_bits  # sums count modulo 2**16: any size will do
     else:
@@ -181,28 +181,28 @@ def _project(model: Model, inputs: Inputs, projection_type: str, factor: float, 
     constant = centers @ matrix
     if model.projection.shift is not None:
         constant = constant + model.projection.shift
-    return whole_projection(matrix / scales[:, None], constant, inputs.largest, projection_type, factor, limit)
+    return integer_projection(matrix / scales[:, None], constant, inputs.largest, projection_type, factor, limit)
 
 
-def _quantize_part(model: Model, part: RowGroup, hashes: RowHashes, counter_type: str) -> tuple[RowGroup, np.ndarray]:
+def _quantize_rows(model: Model, group: RowGroup, hashes: RowHashes, counter_type: str) -> tuple[RowGroup, np.ndarray]:
     """The part with whole counters, and the offset that takes up what all buckets of a row share."""
-    counters = part.counters.astype(np.float64)
-    gain = np.broadcast_to(part.gain, model.offset.shape).astype(np.float64)
+    counters = group.counters.astype(np.float64)
+    gain = np.broadcast_to(group.gain, model.offset.shape).astype(np.float64)
     offset = model.offset.astype(np.float64)
-    if part.n_groups == 1:
+    if group.n_groups == 1:
         middle = (counters.max(axis=1, keepdims=True) + counters.min(axis=1, keepdims=True)) / 2.0
         counters = counters - middle
         offset = offset + gain * middle.mean(axis=(0, 1))
-    elif part.n_rows % part.n_groups:
+    elif group.n_rows % group.n_groups:
         raise InputError(
-            f"n_groups={part.n_groups} does not divide {part.n_rows} rows; the int precision takes equal groups."
+            f"n_groups={group.n_groups} does not divide {group.n_rows} rows; the int precision takes equal groups."
         )
     steps = np.maximum(np.abs(counters).max(axis=(0, 1)), 1e-30) / LARGEST[counter_type]
     whole = np.rint(counters / steps).astype(DTYPES[counter_type])
-    n_summed = part.n_rows // part.n_groups * (1 if part.n_groups % 2 else 2)
+    n_summed = group.n_rows // group.n_groups * (1 if group.n_groups % 2 else 2)
     whole_gain = (gain * steps / n_summed).astype(np.float32)
     whole_gain[whole_gain == 0] = np.float32(1e-30)  # an output that never changes
-    made = RowGroup(hashes, whole, whole_gain, counter_type, part.source, part.aggregate, part.n_groups)
+    made = RowGroup(hashes, whole, whole_gain, counter_type, group.source, group.aggregate, group.n_groups)
     return made, offset.astype(np.float32)
 
 

@@ -47,8 +47,8 @@ def seeded(booleans, **options) -> RowGroup:
 def test_sizes():
     made = model(projection=MATRIX, parts=(part(2), part(3, source="values"), part(2)))
     assert (made.n_features, made.n_coordinates, made.n_outputs, made.n_rows) == (3, 2, 1, 12)
-    assert (made.precision, made.is_whole) == ("float32", False)
-    assert (model(WHOLE).precision, model(WHOLE).is_whole) == ("int", True)
+    assert (made.precision, made.is_integer) == ("float32", False)
+    assert (model(WHOLE).precision, model(WHOLE).is_integer) == ("int", True)
     assert model().n_coordinates == 3
 
 
@@ -76,7 +76,7 @@ def test_nbytes_add_up():
     linear = np.ones((3, 1), F)
     assert model(linear=linear).nbytes == model().nbytes + 12
     two = model(projection=MATRIX, parts=(part(2), part(2)))
-    assert two.nbytes == header + Model.PART_NBYTES + 24 + 2 * (4 * 32 + 4) + 4
+    assert two.nbytes == header + Model.ROW_GROUP_NBYTES + 24 + 2 * (4 * 32 + 4) + 4
     scaled = Inputs(3, scales=np.ones(1, F), limits=(-9, 9))
     whole = model(scaled, linear=np.ones((3, 1), np.int8), linear_gain=np.ones(1, F))
     assert whole.nbytes == header + 4 + 32 + 4 + 4 + 3 + 4

@@ -28,9 +28,9 @@ def counters(*rows, kind=F) -> np.ndarray:
 
 def accumulate(part: RowGroup, *points) -> list:
     """Accumulators point by point."""
-    dtype = np.int32 if part.is_whole else F
+    dtype = np.int32 if part.is_integer else F
     found = part.accumulate(np.array(points, dtype).T)
-    assert found.dtype == (np.int64 if part.is_whole else F)
+    assert found.dtype == (np.int64 if part.is_integer else F)
     return found.tolist()
 
 
@@ -237,7 +237,7 @@ def test_nbytes_of_thresholds(largest, size):
 
 def test_sizes_of_a_part():
     part = RowGroup(axes(3), THREE, GAIN)
-    assert (part.n_rows, part.n_outputs, part.is_whole, part.interpolates, part.decode) == (3, 1, False, False, None)
+    assert (part.n_rows, part.n_outputs, part.is_integer, part.interpolates, part.decode) == (3, 1, False, False, None)
 
 
 # -- refused ------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 
 from repsketch.errors import InputError, MissingExtraError, TeacherError
 from repsketch.teacher import as_teacher
-from support.answers import by_sevens
+from support.outputs import by_sevens
 
 N_ROWS, N_FEATURES = 240, 4
 

@@ -8,7 +8,7 @@ import pytest
 
 import repsketch as rs
 from repsketch.teacher import as_teacher
-from support.answers import by_sevens, log_odds
+from support.outputs import by_sevens, log_odds
 
 catboost = pytest.importorskip("catboost")
 N_ROWS = 160

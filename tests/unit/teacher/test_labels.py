@@ -10,7 +10,7 @@ import pytest
 import repsketch as rs
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
-from support.answers import LIMIT, by_sevens, centred_logs
+from support.outputs import LIMIT, by_sevens, centred_logs
 
 N_ROWS = 240
 

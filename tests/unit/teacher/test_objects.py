@@ -10,7 +10,7 @@ import pytest
 import repsketch as rs
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
-from support.answers import LIMIT, by_sevens, log_odds, softmax
+from support.outputs import LIMIT, by_sevens, log_odds, softmax
 
 
 def sigmoid(z):

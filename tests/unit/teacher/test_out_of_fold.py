@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
 from repsketch.teacher import out_of_fold as folds
-from repsketch.teacher.out_of_fold import N_FOLDS, answers_out_of_fold, as_chances
+from repsketch.teacher.out_of_fold import N_FOLDS, as_soft_labels, out_of_fold_outputs
 
 N = 120
 KEPT = np.arange(90)
@@ -28,7 +28,7 @@ def table(n_classes):
 
 
 def out_of_fold(model, X, y, **options):
-    return answers_out_of_fold(model, X, y, KEPT, as_teacher(model).label(X), seed=1, progress=False, **options)
+    return out_of_fold_outputs(model, X, y, KEPT, as_teacher(model).label(X), seed=1, progress=False, **options)
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
@@ -42,7 +42,7 @@ def test_no_row_has_a_say_in_its_own_answer(n_classes):
     again = out_of_fold(model, X, changed)
     assert np.array_equal(again[7], answers[7])
     assert not np.array_equal(again, answers)
-    own = as_chances(as_teacher(model).label(X))
+    own = as_soft_labels(as_teacher(model).label(X))
     assert answers.shape == own.shape
     assert np.abs(own - answers)[KEPT].mean() > 0.1  # the tree knows its own rows by heart
 
@@ -78,7 +78,7 @@ def test_few_rows():
     X, y = table(2)
     model = LogisticRegression().fit(X, y)
     labelled = as_teacher(model).label(X)
-    assert answers_out_of_fold(model, X, y, KEPT[:20], labelled, seed=1, progress=False) is None
+    assert out_of_fold_outputs(model, X, y, KEPT[:20], labelled, seed=1, progress=False) is None
 
 
 def test_copies_that_take_too_long():
@@ -121,7 +121,7 @@ def test_whatever_a_copy_raises_is_logged_and_nothing_leaks(error, caplog, capfd
 def test_a_user_who_sees_progress_sees_it(capfd):
     X, y = table(2)
     model = stubborn(X, y, RuntimeError("no licence"))
-    assert answers_out_of_fold(model, X, y, KEPT, as_teacher(model).label(X), seed=1, progress=True) is None
+    assert out_of_fold_outputs(model, X, y, KEPT, as_teacher(model).label(X), seed=1, progress=True) is None
     out, err = capfd.readouterr()
     assert out == ""
     assert err.startswith("repsketch: out-of-fold answers of Stubborn: not used")
@@ -149,7 +149,7 @@ def test_a_copy_on_few_rows_tells_whether_there_is_time(longest, n_copies, monke
     y = X[:, 0] > 0
     model = _Slow().fit(X, y)
     _Slow.sizes.clear()
-    answers = answers_out_of_fold(
+    answers = out_of_fold_outputs(
         model, X, y, np.arange(8_000), as_teacher(model).label(X), seed=0, longest=longest, progress=False
     )
     assert _Slow.sizes == [folds.N_PILOT] + [6_000] * n_copies
@@ -171,7 +171,7 @@ def test_the_reason_is_logged(reason, options, caplog):
     model = LogisticRegression().fit(X, y)
     given = {"kept": KEPT, **options}
     with caplog.at_level("INFO", "repsketch"):
-        assert answers_out_of_fold(model, X, y, given.pop("kept"), as_teacher(model).label(X), seed=1, **given) is None
+        assert out_of_fold_outputs(model, X, y, given.pop("kept"), as_teacher(model).label(X), seed=1, **given) is None
     said = [record for record in caplog.records if record.name == "repsketch.teacher.out_of_fold"]
     assert [record.levelname for record in said] == ["INFO"]
     assert reason in said[0].getMessage()

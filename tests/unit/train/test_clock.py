@@ -54,7 +54,7 @@ def test_no_more_rows_than_a_time_limit_allows(monkeypatch):
     sizes, fit = [], Bench.fit
 
     def counted(bench, recipe):
-        sizes.append(len(bench.problem.kept))
+        sizes.append(len(bench.data.train_rows))
         return fit(bench, recipe)
 
     monkeypatch.setattr(searching, "ROWS_A_SECOND", 500)

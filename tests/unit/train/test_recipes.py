@@ -7,7 +7,7 @@ import pytest
 from repsketch.train.recipes import Recipe
 
 GREEDY = Recipe("thresholds", 0.5)
-SMOOTH = Recipe("interpolated", 0.5, rate=0.1, n_components=8)
+SMOOTH = Recipe("interpolated", 0.5, shrinkage=0.1, n_components=8)
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ SMOOTH = Recipe("interpolated", 0.5, rate=0.1, n_components=8)
     [
         (GREEDY, "greedy rows over thresholds (4 per row, learning rate 0.3, int4)"),
         (
-            replace(GREEDY, family="fine thresholds", rate=0.05, counter_type="int8"),
+            replace(GREEDY, family="fine thresholds", shrinkage=0.05, counter_type="int8"),
             "greedy rows over fine thresholds (4 per row, learning rate 0.05, int8)",
         ),
         (

@@ -9,7 +9,7 @@ import pytest
 from repsketch.sketch import CompiledSketch
 from repsketch.train import recipes, trials
 from repsketch.train import search as searching
-from repsketch.train.recipes import CONCATS, RATES, SMALL, Recipe, first_recipes, neighbours
+from repsketch.train.recipes import CONCATS, SHRINKAGES, SMALL, Recipe, first_recipes, neighbours
 from repsketch.train.search import Bench, Effort, Efforts, climb, search
 from repsketch.train.training_data import TrainingData
 from repsketch.train.trials import Refit, Trial
@@ -27,8 +27,8 @@ def problem(task="classification", n_classes=2, n_columns=5):
     if task == "regression":
         return TrainingData.of(X, wave[:, None] * 7.0 + 100.0, None, task, n_categories={3: 3}, seed=1)
     places = np.digitize(wave, np.quantile(wave, np.linspace(0, 1, n_classes + 1)[1:-1]))
-    chances = np.eye(n_classes)[places]
-    labels = chances[:, 1:] if n_classes == 2 else chances
+    probabilities = np.eye(n_classes)[places]
+    labels = probabilities[:, 1:] if n_classes == 2 else probabilities
     return TrainingData.of(
         X, labels, 0.8 * labels + 0.1, task, classes=np.arange(n_classes), n_categories={3: 3}, seed=1
     )
@@ -36,11 +36,11 @@ def problem(task="classification", n_classes=2, n_columns=5):
 
 KINDS = {
     "thresholds": Recipe("thresholds", 0.5, n_concat=2),
-    "fine thresholds": Recipe("fine thresholds", 0.5, n_concat=4, rate=0.6),
+    "fine thresholds": Recipe("fine thresholds", 0.5, n_concat=4, shrinkage=0.6),
     "bits": Recipe("bits", 0.5),
     "interpolated": Recipe("interpolated", 0.5, n_components=3),
-    "scaled": Recipe("interpolated", 0.5, n_components=2, n_levels=4, reading="scaled"),
-    "common": Recipe("interpolated", 0.5, n_components=2, n_levels=16, reading="common"),
+    "scaled": Recipe("interpolated", 0.5, n_components=2, n_levels=4, scaling="scaled"),
+    "common": Recipe("interpolated", 0.5, n_components=2, n_levels=16, scaling="common"),
     "ternary": Recipe("interpolated", 0.5, n_components=2, projection_type="ternary"),
     "stacked": Recipe("interpolated", 0.5, n_components=2, n_stacked=2),
 }
@@ -54,21 +54,21 @@ def test_a_trial_is_what_its_form_does(kind, data):
     given = problem(task, n_classes)
     trial = Bench(given, 600, 3, EFFORT).fit(replace(KINDS[kind], counter_type=counters))
     assert trial.model.nbytes <= 600
-    outputs = CompiledSketch(trial.model).outputs(given.X[given.held]).astype(np.float64)
-    loss = given.held_objective.loss((outputs - given.middle) / given.unit)
+    outputs = CompiledSketch(trial.model).outputs(given.X[given.validation_rows]).astype(np.float64)
+    loss = given.validation_objective.loss((outputs - given.middle) / given.unit)
     assert loss == pytest.approx(trial.loss, rel=1e-4)
-    constant = np.repeat(given.held_objective.start()[None], len(given.held), axis=0)
-    assert trial.loss < given.held_objective.loss(constant)
+    constant = np.repeat(given.validation_objective.start()[None], len(given.validation_rows), axis=0)
+    assert trial.loss < given.validation_objective.loss(constant)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_value_that_is_missing_in_a_row_held_out_alone(kind):
     given = problem("regression")
     X = np.nan_to_num(given.X)
-    X[given.held[0], 1] = np.nan
+    X[given.validation_rows[0], 1] = np.nan
     labels = given.labels * given.unit + given.middle
     few = TrainingData.of(X, labels, None, "regression", n_categories={3: 3}, seed=1)
-    assert np.array_equal(few.held, given.held)
+    assert np.array_equal(few.validation_rows, given.validation_rows)
     model = Bench(few, 600, 3, EFFORT).fit(replace(KINDS[kind], counter_type="int8")).model
     assert np.isfinite(CompiledSketch(model).outputs(X)).all()
 
@@ -84,23 +84,25 @@ def test_neighbours_differ_in_one_thing(recipe):
     assert len(set(found)) == len(found) > 3
     for near in found:
         differing = {name for name, value in asdict(near).items() if asdict(recipe)[name] != value}
-        assert len(differing - {"rate"}) == 1 or differing == {"rate"}
+        assert len(differing - {"shrinkage"}) == 1 or differing == {"shrinkage"}
 
 
 def test_first_recipes_are_of_every_kind(monkeypatch):
     def fits(recipe: Recipe) -> bool:
         return recipe.n_components <= 8
 
-    assert len(problem().kept) < SMALL
+    assert len(problem().train_rows) < SMALL
     few = [recipe.n_components for recipe in first_recipes(problem(), fits) if not recipe.is_greedy]
     assert few == [2, 8, 2, 8]
     monkeypatch.setattr(recipes, "SMALL", 1)
     found = list(first_recipes(problem(), fits))
     greedy = [(recipe.family, recipe.mixture) for recipe in found if recipe.is_greedy]
     assert greedy == [(name, share) for name in ("thresholds", "fine thresholds", "bits") for share in (0.5, 0.0)]
-    smooth = [(recipe.n_components, recipe.start, recipe.decay) for recipe in found if not recipe.is_greedy]
+    interpolated = [
+        (recipe.n_components, recipe.start, recipe.weight_decay) for recipe in found if not recipe.is_greedy
+    ]
     others = [(4, "screened", 0.1), (5, "screened", 0.1), (5, "principal", 1.0), (8, "principal", 1.0)]
-    assert smooth == [*((n, "principal", 0.1) for n in (2, 4, 5, 8)), *others]
+    assert interpolated == [*((n, "principal", 0.1) for n in (2, 4, 5, 8)), *others]
     booleans = TrainingData.of((problem().X[:, :2] > 0).astype(np.float32), problem().labels, None, "classification")
     assert "fine thresholds" not in {recipe.family for recipe in first_recipes(booleans, fits)}
     wide = TrainingData.of(
@@ -115,7 +117,7 @@ def test_few_levels_are_looked_at_where_there_are_many_classes():
 
     assert {recipe.n_levels for recipe in first_recipes(problem(), fits)} == {8}
     found = [recipe for recipe in first_recipes(problem(n_classes=4), fits) if recipe.n_levels == 4]
-    assert [(recipe.n_components, recipe.reading) for recipe in found] == [
+    assert [(recipe.n_components, recipe.scaling) for recipe in found] == [
         (8, "standard"), (10, "standard"), (8, "common"), (10, "common"),
     ]  # fmt: skip
 
@@ -152,7 +154,7 @@ def test_one_that_was_not_among_the_thorough_is_trained_thoroughly_when_chosen(m
     _, short = picked[0]
     assert short.n_steps in (41, 42)
     assert chosen.n_steps == 90
-    assert chosen.judged.nbytes == short.judged.nbytes
+    assert chosen.fitted.nbytes == short.fitted.nbytes
 
 
 def test_the_smallest_of_those_that_are_as_good():
@@ -178,10 +180,10 @@ def test_a_climb_climbs(monkeypatch):
 
     def fit(recipe):
         asked.append(recipe)
-        distance = abs(CONCATS.index(recipe.n_concat) - 4) + abs(RATES.index(recipe.rate) - 3)
+        distance = abs(CONCATS.index(recipe.n_concat) - 4) + abs(SHRINKAGES.index(recipe.shrinkage) - 3)
         return Trial(str(recipe), np.full(3, distance + 0.1 * (recipe.counter_type == "int8")), None)
 
-    unlabelled = replace(problem(), answers=None)
+    unlabelled = replace(problem(), soft_labels=None)
     found = climb(
         [Recipe("bits", 0.5)],
         lambda recipe: neighbours(recipe, unlabelled),
@@ -189,7 +191,7 @@ def test_a_climb_climbs(monkeypatch):
         lambda found: [found[0][0]],
         lambda recipe: 1.0,
     )
-    assert (found[0][0].n_concat, found[0][0].rate) == (5, 0.6)
+    assert (found[0][0].n_concat, found[0][0].shrinkage) == (5, 0.6)
     assert len(asked) == len(set(asked)) == 12
     assert [trial.loss for _, trial in found] == sorted(trial.loss for _, trial in found)
 
@@ -272,17 +274,17 @@ def test_a_last_training_that_fails_is_dropped(brief_search, monkeypatch):
 
     def failing(self, recipe):
         trial = fit(self, recipe)
-        return replace(trial, losses=trial.losses + 9.0) if trial and self.problem.spares_none else trial
+        return replace(trial, losses=trial.losses + 9.0) if trial and self.data.trains_on_all else trial
 
     monkeypatch.setattr(searching.Bench, "fit", failing)
-    kept = search(given, 400, progress=False)[0]
+    train_rows = search(given, 400, progress=False)[0]
     assert (kept.retrained, kept.loss) == (None, good.loss)
 
 
 def test_held_rows_teach_nothing():
     given = problem("regression")
     changed = given.labels.copy()
-    changed[given.held] += 50.0
+    changed[given.validation_rows] += 50.0
     recipe = replace(KINDS["thresholds"], counter_type="int8")
     trials = [
         Bench(replace(given, labels=labels), 400, 3, replace(EFFORT, refits=(Refit(3.0),), shares=(1.0,))).fit(recipe)
@@ -302,5 +304,5 @@ def test_growth_ends_where_the_rows_held_out_gain_no_more(monkeypatch):
     monkeypatch.setattr(trials, "PATIENCE", 24)
     found = Bench(given, 1 << 16, 0, effort).fit(Recipe("thresholds", 0.0, n_concat=2))
     assert 24 <= found.n_rows < 100
-    fewer = Bench(given, 1 << 16, 0, replace(effort, most_rows=10)).fit(Recipe("thresholds", 0.0, n_concat=2))
+    fewer = Bench(given, 1 << 16, 0, replace(effort, max_rows=10)).fit(Recipe("thresholds", 0.0, n_concat=2))
     assert fewer.n_rows == 10

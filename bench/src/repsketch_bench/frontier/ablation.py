@@ -29,7 +29,7 @@ class Ablation:
 
     def problem(self, problem: TrainingData) -> TrainingData:
         """The problem, perhaps without a teacher."""
-        return problem if self.has_teacher else replace(problem, answers=None)
+        return problem if self.has_teacher else replace(problem, soft_labels=None)
 
 
 def _no(family: str) -> Callable[[Recipe], Recipe | None]:
@@ -52,7 +52,7 @@ ABLATIONS = {
     "without ternary projections": Ablation(lambda recipe: None if recipe.projection_type == "ternary" else recipe),
     "without screened starts": Ablation(_only(start="principal")),
     "without noise": Ablation(_only(noise=0.0)),
-    "without decay": Ablation(_only(decay=0.0)),
+    "without decay": Ablation(_only(weight_decay=0.0)),
     "without reuse of codes": Ablation(_only(reuse=0.0)),
     "without refits": Ablation(has_refits=False),
     "without a teacher": Ablation(has_teacher=False),

@@ -32,7 +32,7 @@ def values_of(X: np.ndarray) -> np.ndarray:
     return 50.0 + np.sin(2.0 * filled[:, 0]) + 0.03 * (filled[:, 1] - 1000.0) + category * (1.0 + filled[:, 2])
 
 
-def problem_of(task: str, has_answers: bool = True) -> TrainingData:
+def data_of(task: str, has_soft_labels: bool = True) -> TrainingData:
     X = rows_of(0)
     values = values_of(X)
     if task == "values":
@@ -43,4 +43,4 @@ def problem_of(task: str, has_answers: bool = True) -> TrainingData:
         labels = np.eye(3)[np.digitize(values, [49.3, 51.0])]
         answers = 0.8 * labels + 0.2 / 3.0
     name = "regression" if task == "values" else "classification"
-    return TrainingData.of(X, labels, answers if has_answers else None, name, n_categories={3: N_CATEGORIES})
+    return TrainingData.of(X, labels, answers if has_soft_labels else None, name, n_categories={3: N_CATEGORIES})
