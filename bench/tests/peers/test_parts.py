@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from repsketch.compare.features import FARTHEST, Features
-from repsketch.compare.rounding import rounded, rounded_halves, whole
+from repsketch.compare.rounding import rounded, rounded_halves, to_int8
 from repsketch.model.numbers import decode_bfloat16
 from repsketch_bench.baselines.networks import matrix_nbytes
 from repsketch_bench.peers.sparse import most_nonzeros, pack_matrix, unpack_matrix
@@ -16,7 +16,7 @@ def test_what_is_trained_is_what_is_kept():
     values = torch.randn(2, 30, 5, generator=torch.Generator().manual_seed(0), requires_grad=True)
     trained = rounded(values, (1,))
     for member in range(2):
-        numbers, steps = whole(values[member].detach(), (0,))
+        numbers, steps = to_int8(values[member].detach(), (0,))
         assert np.array_equal(trained[member].detach().numpy(), numbers * decode_bfloat16(steps))
         assert np.abs(numbers).max() >= 126  # steps have eight bits, and may be a little too large
     trained.sum().backward()

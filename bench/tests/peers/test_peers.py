@@ -116,7 +116,7 @@ def test_nothing_is_so_small(name):
 
 
 def test_a_teacher_is_needed_to_be_taught():
-    with pytest.raises(InputError, match="has no teacher's answers"):
+    with pytest.raises(InputError, match="have no soft labels"):
         boosted.fit(data_of("values", has_soft_labels=False), 100, is_distilled=True)
 
 

@@ -147,7 +147,7 @@ class Boosted(PeerMethod):
     def _booster(self, setting: Settings, start: np.ndarray) -> tuple[Any, Any]:
         """A LightGBM model without trees, and its objective.
 
-        The objective is None where LightGBM has it built in; ours for soft labels of many classes and for several values.
+        The objective is None where LightGBM has it built in; ours for soft labels of many classes and several values.
         """
         lightgbm, data, n_outputs = require("lightgbm", "bench"), self.data, self.data.n_outputs
         loss = data.objective(data.train_rows, setting["mixture"])

@@ -1,4 +1,4 @@
-"""The result of a comparison with peers: ``summary`` of a compressed sketch, and its place in the metadata of a file."""
+"""The result of a comparison with peers: ``summary`` of a compressed sketch, and its form in a file's metadata."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass

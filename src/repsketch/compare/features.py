@@ -1,4 +1,4 @@
-"""Columns of a raw table as features of networks and kernels: standardised, one-hot, with indicators of missing values."""
+"""Columns of a raw table as features of networks and kernels: standardised, one-hot, with indicators of gaps."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -20,7 +20,9 @@ class HistogramBoosted(Boosted):
 
     def fit(self, shape: Any, settings: list[Settings]) -> list[PeerModel]:
         """Models whose trees take at most ``shape`` bytes."""
-        with require("threadpoolctl", "train").threadpool_limits(1):  # small trees lose more time to waiting threads than they gain
+        with require("threadpoolctl", "train").threadpool_limits(
+            1
+        ):  # small trees lose more time to waiting threads than they gain
             return super().fit(shape, settings)
 
     def _cut(self, setting: Settings, room: int) -> PeerModel:

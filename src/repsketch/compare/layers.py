@@ -44,7 +44,7 @@ class Layers(Stack):
         return values
 
     def stored(self, numbers: Parameters, data: TrainingData) -> dict[str, np.ndarray]:
-        """Stored arrays of one network, from its parameters without the first axis; the last layer in units of the outputs."""
+        """Stored arrays of one network from its parameters, without the first axis; outputs in their own units."""
         arrays: dict[str, np.ndarray] = {}
         for layer in range(self.n_layers):
             is_last = layer == self.n_layers - 1
@@ -60,7 +60,7 @@ class Layers(Stack):
 
 
 def times(values: Tensor, weights: Tensor) -> Tensor:
-    """Products (S, n, units) of values (S, n, inputs), or (n, inputs) for all members, and weights (S, inputs, units)."""
+    """Products (S, n, units) of values (S, n, inputs), or (n, inputs) for all, and weights (S, inputs, units)."""
     if values.dim() == 3:
         return torch.bmm(values, weights)
     joined = values @ weights.permute(1, 0, 2).flatten(1)  # one large product is faster than many small ones

@@ -20,7 +20,7 @@ FULL_ROWS = 1_500  # training rows from which networks take all their steps; few
 def fit_peers(
     data: TrainingData, nbytes: int, *, seed: int = 0, until: float = float("inf")
 ) -> tuple[list[PeerModel], dict[str, str]]:
-    """The best peer of each kind within ``nbytes`` bytes, distilled if there is a teacher; and peers left out, with reasons.
+    """The best peer of each kind within ``nbytes`` bytes, distilled if there is a teacher; and those left out, and why.
 
     ``until`` is a time of ``time.monotonic``. Once it has passed, each kind gets one cheap fit. Where LightGBM is not
     installed, scikit-learn grows the trees. A peer whose library raises an error is left out; its warnings are not
@@ -49,7 +49,8 @@ def fit_peers(
                 warnings.simplefilter("ignore")
                 model = tune_each(
                     kind, data, [nbytes], seed=seed, is_distilled=data.soft_labels is not None,
-                    is_quick=True, is_hurried=left <= 0, step_share=step_share if kind is Network else max(step_share, 0.5),
+                    is_quick=True, is_hurried=left <= 0,
+                    step_share=step_share if kind is Network else max(step_share, 0.5),
                 )[nbytes]  # fmt: skip
         except Exception as error:  # no error of another library may fail the user's model
             left_out[kind.name] = f"{type(error).__name__}: {str(error).splitlines()[0][:80] if str(error) else ''}"

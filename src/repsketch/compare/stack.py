@@ -42,13 +42,15 @@ class TrainingRows:
     def of(cls, data: TrainingData, rows: np.ndarray, values: np.ndarray) -> "TrainingRows":
         """Some rows of the data with their features (n, D)."""
         labels = torch.from_numpy(data.labels[rows].astype(np.float32))
-        soft_labels = labels if data.soft_labels is None else torch.from_numpy(data.soft_labels[rows].astype(np.float32))
+        soft_labels = (
+            labels if data.soft_labels is None else torch.from_numpy(data.soft_labels[rows].astype(np.float32))
+        )
         return cls(torch.from_numpy(values), labels, soft_labels, data.task)
 
     def losses(self, outputs: Tensor, rows: Tensor | slice, mixtures: Tensor) -> Tensor:
         """Mean loss (S,) of outputs (S, b, C) for b rows; the soft labels have the weights ``mixtures`` (S, 1, 1).
 
-        Cross-entropy with the mixed probabilities; or the absolute error of labels and the squared error of soft labels.
+        Cross-entropy with the mixed probabilities; or the absolute error of labels and squared error of soft labels.
         """
         labels, soft_labels = self.labels[rows], self.soft_labels[rows]
         if self.task == "regression":

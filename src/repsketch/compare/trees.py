@@ -38,7 +38,9 @@ def integer_leaves(leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.clip(multiples, -LARGEST, LARGEST).astype(np.int8), step
 
 
-def leaf_sums(leaf_indices: LeafIndices, starts: np.ndarray, leaves: np.ndarray, n_outputs: int, X: np.ndarray) -> np.ndarray:
+def leaf_sums(
+    leaf_indices: LeafIndices, starts: np.ndarray, leaves: np.ndarray, n_outputs: int, X: np.ndarray
+) -> np.ndarray:
     """Sums (n, C) of the leaves that rows end in, int64.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What one prediction of any deployed form costs."""
+"""The cost of one prediction of any model."""
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from .rows import RowGroup
 
 
 def cost_of_model(model: Model) -> Cost:
-    """Operations of one prediction; codes that several rows name are computed once.
+    """Operations of one prediction; a code that several rows share is computed once.
 
-    The paper's formula counts two operations a projected product, an addition a coordinate of a code and
-    one a row; it is applied to all parts. For the paper's sketch this is ``Cost.of_sketch``.
+    The paper's formula counts two operations for each product of the projection, one addition for each coordinate of a
+    code and one for each row; it is applied to all groups of rows. For the paper's sketch this is ``Cost.of_sketch``.
     """
     inputs, projection = model.inputs, model.projection
     products = 0 if projection is None or projection.matrix is None else projection.matrix.size
@@ -47,7 +47,7 @@ def cost_of_model(model: Model) -> Cost:
 
 
 def _clamps_of(model: Model) -> int:
-    """Rounding and clamping of values, and moving and clamping of coordinates."""
+    """Operations that round and clamp values, and shift and clamp coordinates."""
     n_boolean, n_components = model.inputs.n_columns - model.inputs.n_numeric, model.n_coordinates
     if not model.is_integer:
         return n_boolean + 2 * n_components
@@ -55,7 +55,7 @@ def _clamps_of(model: Model) -> int:
 
 
 def _codes_of(group: RowGroup) -> tuple[int, float, float]:
-    """How many codes the rows of a part name, and the additions and multiplications of coordinates behind them."""
+    """Number of codes of a group of rows, and the additions and multiplications of coordinates behind them."""
     hashes = group.hashes
     n_codes = hashes.n_rows * hashes.n_concat
     if isinstance(hashes, PooledRows):

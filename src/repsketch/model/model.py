@@ -1,7 +1,7 @@
-"""The deployed form of every sketch: columns, projection, parts of rows, outputs.
+"""The deployed model of every sketch: columns, projection, groups of rows, outputs.
 
-What ``query`` evaluates, files hold and the C runtime runs. The paper's sketch is one part whose rows own
-their codes; everything learnt beyond it is another choice of the same pieces.
+``query`` evaluates it, files store it and the C runtime runs it. The paper's sketch is one group of rows that own their
+codes; models trained beyond the paper combine the same pieces in other ways.
 """
 
 from dataclasses import InitVar, dataclass, field
@@ -35,19 +35,19 @@ class Model:
     ----------
     inputs : from d columns to D values
     projection : from values to p coordinates, or None
-    row_groups : one to four parts of rows
+    row_groups : one to four groups of rows
     offset : (C,) float32
     linear : (p, C) float32, int16 or int8 on the coordinates, or None
-    linear_gain : (1,) or (C,) float32, of a whole linear term
+    linear_gain : (1,) or (C,) float32, of a linear term in integers
     task, classes : what the outputs mean
     feature_names : the d columns' names, or None
     categories : the rising labels of each categorical column used, or None
-    intervals : how far values may be from the outputs, or None; not for classification
-    offset_stored_as : "float32", or "bfloat16" in the int precision, for offsets that are such numbers
-    stored : the checked file this form was read from, which the C core runs as it is, or None
+    intervals : prediction intervals, or None; not for classification
+    offset_stored_as : "float32" or, in the int precision, "bfloat16"
+    stored : the checked file that this model was read from, which the C core runs as it is, or None
     """
 
-    #: Seed, sizes and flags that a device must know, of the sketch with its first part and of each further part.
+    #: Seed, sizes and flags that a device must know: of the model with its first group of rows, of each further one.
     HEADER_NBYTES: ClassVar[int] = 32
     ROW_GROUP_NBYTES: ClassVar[int] = 16
 
@@ -63,7 +63,7 @@ class Model:
     categories: tuple[tuple[str, ...], ...] | None = None
     intervals: Intervals | None = None
     offset_stored_as: str = "float32"
-    file: InitVar[bytes | None] = None  # not kept by dataclasses.replace: another form is another file
+    file: InitVar[bytes | None] = None  # dataclasses.replace drops it: a changed model is another file
     stored: bytes | None = field(init=False, default=None)
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ class Model:
     def __post_init__(self, file: bytes | None) -> None:
         object.__setattr__(self, "stored", file)
         if not 1 <= len(self.row_groups) <= MAX_ROW_GROUPS:
-            raise InputError(f"{len(self.row_groups)} parts; allowed are 1 to {MAX_ROW_GROUPS}.")
+            raise InputError(f"{len(self.row_groups)} groups of rows; allowed are 1 to {MAX_ROW_GROUPS}.")
         if self.task not in (None, *TASKS):
             raise InputError(f"task={self.task!r}; allowed are {TASKS} and None.")
         self._check_names()
@@ -121,7 +121,7 @@ class Model:
         return float(self._largest_linear_sum()) * largest_size(self.linear_gain)
 
     def _largest_linear_sum(self) -> int:
-        """Bound of the whole sum of the linear term, in the int precision."""
+        """Bound of the sum of the linear term, in the int precision."""
         assert self.linear is not None
         return int(np.abs(self.linear.astype(np.int64)).sum(axis=0).max()) * self.largest_of("projected")
 
@@ -150,12 +150,12 @@ class Model:
 
     def _check_group(self, group: RowGroup) -> None:
         if group.is_integer != self.is_integer:
-            raise InputError("a part and the inputs differ in precision.")
+            raise InputError("a group of rows and the inputs differ in precision.")
         if group.n_outputs != self.n_outputs:
-            raise InputError(f"a part with {group.n_outputs} outputs in a sketch of {self.n_outputs}.")
+            raise InputError(f"a group of rows with {group.n_outputs} outputs in a model of {self.n_outputs}.")
         width = self.n_coordinates if group.source == "projected" else self.inputs.n_values
         if group.hashes.n_features != width:
-            raise InputError(f"a part over {group.hashes.n_features} coordinates; it is given {width}.")
+            raise InputError(f"a group of rows over {group.hashes.n_features} coordinates; the model has {width}.")
         pool = group.hashes.pool if isinstance(group.hashes, PooledRows) else None
         if pool is not None and pool.is_seeded and pool.is_binary and self.stored is None:
             booleans = pool.booleans
@@ -163,7 +163,7 @@ class Model:
                 self.booleans_of(group.source), np.zeros(width, bool) if booleans is None else booleans
             ):
                 raise InputError("a pool whose booleans are not those of the inputs.")
-        if self.is_integer and self.stored is None:  # the reader of files has checked them, without wide copies
+        if self.is_integer and self.stored is None:  # a file has been checked when it was read, without wide copies
             group.check_bounds(self.largest_of(group.source))
 
     def _check_offset_type(self) -> None:
@@ -187,7 +187,7 @@ class Model:
             return
         check_integers("linear", self.linear, "int8" if self.linear.dtype == np.int8 else "int16")
         if self.linear_gain is None or len(self.linear_gain) not in (1, self.n_outputs):
-            raise InputError(f"a whole linear term needs a gain of 1 or {self.n_outputs} numbers.")
+            raise InputError(f"a linear term in integers needs a gain of 1 or {self.n_outputs} numbers.")
         check_floats("linear gains", self.linear_gain)
         if not (np.isfinite(self.linear_gain).all() and self.linear_gain.all()):
             raise InputError("linear_gain must be finite numbers other than 0.")
@@ -224,7 +224,7 @@ class Model:
 
     @property
     def n_rows(self) -> int:
-        """Rows of all parts."""
+        """Rows of all groups."""
         return sum(group.n_rows for group in self.row_groups)
 
     def booleans_of(self, source: str) -> np.ndarray:

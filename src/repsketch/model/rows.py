@@ -1,6 +1,6 @@
-"""Rows of counters and how they are read: sections 3 of ``docs/spec/inference.md``.
+"""Groups of rows of counters and how they are read: section 3 of ``docs/spec/inference.md``.
 
-A part takes the coordinates z and hands on one accumulator an output.
+A group takes the coordinates z and hands on one accumulator for each output.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class RowGroup:
     hashes : from coordinates to buckets
     counters : (L, R, q) in the type that ``counter_type`` names
     gain : (1,) or (C,) float32, applied to the accumulators
-    source : what is hashed, "projected" coordinates or the "values" themselves
+    source : what is hashed: "projected" coordinates, or the "values" before the projection
     aggregate, n_groups : "sum", "mean" or "median_of_means" of the rows
     shared_decode : (q, C) float32 or int8; None if q = C
     row_decode : (L, C) float32 or int8, with q = 1
@@ -82,7 +82,7 @@ class RowGroup:
 
     def _check_decode(self) -> None:
         if self.shared_decode is not None and self.row_decode is not None:
-            raise InputError("a part has a shared decode matrix or one of rows, not both.")
+            raise InputError("a group of rows has a shared decode matrix or one of rows, not both.")
         if self.shared_decode is not None and len(self.shared_decode) != self.counters.shape[2]:
             raise InputError(
                 f"a shared decode matrix of {len(self.shared_decode)} rows for {self.counters.shape[2]} numbers."
@@ -120,7 +120,7 @@ class RowGroup:
 
     @property
     def interpolates(self) -> bool:
-        """Counters are read between two levels."""
+        """True if rows interpolate between two counters."""
         return isinstance(self.hashes, PooledRows) and self.hashes.interpolate
 
     def accumulate(self, z: np.ndarray) -> np.ndarray:
@@ -167,7 +167,7 @@ class RowGroup:
         return outputs
 
     def check_bounds(self, largest: int) -> None:
-        """Refuse a part in the int precision one of whose sums could leave 32 bits, for |z| <= ``largest``."""
+        """Refuse rows in the int precision if a sum could exceed 32 bits, for |z| <= ``largest``."""
         total, worst = self._largest_sums
         worst = max(largest_code_sum(self.hashes, largest), total, worst)
         if worst > LARGEST_INT:
@@ -177,7 +177,7 @@ class RowGroup:
 
     @cached_property
     def _largest_sums(self) -> tuple[int, int]:
-        """Bounds in the int precision: of a sum over rows, and of an accumulator, which a shared decode makes of it."""
+        """Bounds in the int precision: of a sum over rows, and of an accumulator after a shared decode."""
         sums = np.abs(self.counters.astype(np.int64)).max(axis=1)  # (L, q)
         if self.interpolates:
             sums = sums << self.hashes.width_bits
@@ -190,7 +190,7 @@ class RowGroup:
         return int(total.max()), int((((total >> self.decode_shift) + 1) @ matrix).max())
 
     def magnitudes(self) -> tuple[float, float]:
-        """Bounds of the largest number that the part computes, and of an accumulator."""
+        """Bounds of the largest number that these rows compute, and of an accumulator."""
         if self.is_integer:
             return 0.0, float(self._largest_sums[1])
         shared, rows = self.shared_decode, self.row_decode
@@ -206,7 +206,7 @@ class RowGroup:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what is stored."""
+        """Bytes stored."""
         size = packed_nbytes(self.counters.size, BITS[self.counter_type]) + self.gain.nbytes
         if self.decode is not None:
             size += packed_nbytes(self.decode.size, self.decode_bits) if self.is_integer else self.decode.nbytes
@@ -226,7 +226,7 @@ def pool_nbytes(rows: PooledRows) -> int:
 
 
 def threshold_nbytes(thresholds: np.ndarray | None, width_bits: int | None) -> int:
-    """Bytes of one stored threshold: 4 as float32, 1 or 2 as a whole number."""
+    """Bytes of one stored threshold: 4 as float32, 1 or 2 as an integer."""
     assert thresholds is not None
     if width_bits is None:
         return 4
@@ -234,7 +234,7 @@ def threshold_nbytes(thresholds: np.ndarray | None, width_bits: int | None) -> i
 
 
 def largest_code_sum(hashes: RowHashes | PooledRows, largest: int) -> int:
-    """Bound of the whole sum behind a code, for |z| <= ``largest``."""
+    """Bound of the integer sum behind a code, for |z| <= ``largest``."""
     assert hashes.width_bits is not None
     p, width = hashes.n_features, 1 << hashes.width_bits
     if isinstance(hashes, PooledRows):

@@ -45,15 +45,15 @@ class _AsHashed(torch.autograd.Function):
 
         def differentiate(index: int) -> tuple[np.ndarray, np.ndarray]:
             grad_u, grad_v = np.empty_like(ctx.chunks[index]), np.empty_like(ctx.points)
-            part = grad[index * _CHUNK : (index + 1) * _CHUNK]
-            kernel_backward(ctx.chunks[index], ctx.points, part, grad_u, grad_v)
+            chunk_grad = grad[index * _CHUNK : (index + 1) * _CHUNK]
+            kernel_backward(ctx.chunks[index], ctx.points, chunk_grad, grad_u, grad_v)
             return grad_u, grad_v
 
-        parts = list(ctx.pool.map(differentiate, range(len(ctx.chunks))))
-        grad_u = np.concatenate([part[0] for part in parts], axis=1)
-        grad_v = parts[0][1]
-        for part in parts[1:]:
-            grad_v += part[1]
+        pairs = list(ctx.pool.map(differentiate, range(len(ctx.chunks))))
+        grad_u = np.concatenate([pair[0] for pair in pairs], axis=1)
+        grad_v = pairs[0][1]
+        for pair in pairs[1:]:
+            grad_v += pair[1]
         return _point_first(grad_u), _point_first(grad_v), None
 
 

@@ -64,7 +64,9 @@ def as_teacher(model: Any, task: str | None = None, classes: Any = None) -> Teac
         return adapt_xgboost(model, requested)
     if isinstance(model, Predictor):
         known = Reading(model.task, model.classes, "values" if model.task == "regression" else "logits")
-        return Teacher(type(model).__name__, model.n_features, model.outputs, known.add(requested, type(model).__name__))
+        return Teacher(
+            type(model).__name__, model.n_features, model.outputs, known.add(requested, type(model).__name__)
+        )
     if is_model(model):
         return adapt_object(model, requested)
     if callable(model) and not isinstance(model, type):

@@ -120,7 +120,9 @@ def train_teacher(
         "early_stopping": stops_early,
         "min_samples_leaf": leaf,
         "random_state": seed,
-        "learning_rate": 0.1 if seconds is None or seconds > MIN_SLOW_SECONDS else 0.3,  # few trees need a higher learning rate
+        "learning_rate": 0.1
+        if seconds is None or seconds > MIN_SLOW_SECONDS
+        else 0.3,  # few trees need a higher learning rate
     }
     if task == "classification":
         trees: Any = _ClassifierTrees(**options)

@@ -65,9 +65,16 @@ def as_soft_labels(outputs: TeacherOutputs) -> np.ndarray:
 
 
 def out_of_fold_outputs(
-    model: Any, X: Any, y: Any, train_rows: np.ndarray, reference: TeacherOutputs, *, seed: int, max_seconds: float = MAX_SECONDS,
+    model: Any,
+    X: Any,
+    y: Any,
+    train_rows: np.ndarray,
+    reference: TeacherOutputs,
+    *,
+    seed: int,
+    max_seconds: float = MAX_SECONDS,
     progress: bool = True,
-) -> np.ndarray | None:  # fmt: skip
+) -> np.ndarray | None:
     """Outputs (n, C) of copies of ``model`` for rows they were not trained on, in the units of ``as_soft_labels``.
 
     Parameters
@@ -82,7 +89,9 @@ def out_of_fold_outputs(
     """
     about = f"out-of-fold outputs of {type(model).__name__}"
     if len(train_rows) < MIN_ROWS:
-        _log.info("%s: not used, because there are only %d rows to train on, of %d needed", about, len(train_rows), MIN_ROWS)
+        _log.info(
+            "%s: not used, because there are only %d rows to train on, of %d needed", about, len(train_rows), MIN_ROWS
+        )
         return None
     labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     outputs = np.zeros((len(labels), np.shape(reference.values)[1]))
@@ -92,7 +101,9 @@ def out_of_fold_outputs(
             return None
         started = time.monotonic()
         for number, fold in enumerate(
-            track(Fold.split(len(labels), train_rows, seed), "training copies of the teacher", N_FOLDS, enabled=progress)
+            track(
+                Fold.split(len(labels), train_rows, seed), "training copies of the teacher", N_FOLDS, enabled=progress
+            )
         ):
             with _quiet():
                 copied = _outputs_of_copy(model, X, labels, fold, reference)

@@ -17,7 +17,7 @@ PROBABILITY_FLOOR = 1e-3
 FLOOR_TIMES_CLASSES = 0.1  # beyond 100 classes the floor is a tenth of the uniform probability, 1 / C
 RANGE_TOLERANCE = 1e-6  # a float32 softmax may exceed 1 by rounding
 SUM_TOLERANCE = 1e-3  # float16 probabilities add up no better
-MAX_FLOAT_LABELS = 20  # floats that are whole, with more different values, are scores
+MAX_FLOAT_LABELS = 20  # integral floats with more different values are scores, not labels
 MAX_LABELS = 1_000  # different integers that may be labels
 
 _log = logging.getLogger(__name__)
@@ -43,7 +43,9 @@ class Reading:
     def add(self, requested: "Reading", name: str) -> "Reading":
         """What the model says (self) together with what the caller requested."""
         if self.task and requested.task and self.task != requested.task:
-            raise TeacherError(f"task={requested.task!r}, but {name} does {self.task}; pass task={self.task!r} or None.")
+            raise TeacherError(
+                f"task={requested.task!r}, but {name} does {self.task}; pass task={self.task!r} or None."
+            )
         classes = self.classes if requested.classes is None else requested.classes
         return Reading(self.task or requested.task, classes, self.scale or requested.scale)
 

@@ -95,7 +95,9 @@ class Teacher:
         starts, take = range(0, table.shape[0], self._block_rows), take_rows if self._is_dense else slice_rows
         blocks = [self._evaluate(take(table, start, start + self._block_rows), start) for start in starts]
         if len({block.shape[1] for block in blocks}) > 1:
-            raise TeacherError(f"{self.name} returned another number of columns for other rows; allowed is one number for all rows.")
+            raise TeacherError(
+                f"{self.name} returned another number of columns for other rows; allowed is one number for all rows."
+            )
         if len({block.dtype.kind == "U" for block in blocks}) > 1:
             raise TeacherError(f"{self.name} returned numbers for some rows and with text for others.")
         raw = np.concatenate(blocks)
@@ -121,7 +123,7 @@ class Teacher:
         for row, column in np.argwhere(~(np.abs(matrix) <= LARGEST_OUTPUT))[:1]:  # NaN fails the comparison
             given = f"{matrix[row, column]} for row {start + row} of X in column {column}"
             raise TeacherError(
-                f"{self.name} returned {given}; allowed are finite outputs within float32. Correct or drop that row of X."
+                f"{self.name} returned {given}; allowed are finite outputs within float32. Correct or drop this row."
             )
         return matrix
 

@@ -98,7 +98,7 @@ class Thresholds(Candidates):
 
     Attributes
     ----------
-    bins : (U, n) uint8; numeric: the number of borders at or below the value; category: its index among those with a code
+    bins : (U, n) uint8; numeric: number of borders at or below the value; category: its index among those with a code
     borders : for each column its rising borders, or its categories with a code; codes are numbered in this order
     kinds : (U,) as in ``Inputs``
     """

@@ -76,8 +76,8 @@ def moments_of(numeric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def ranged_inputs(X: np.ndarray, kinds: np.ndarray, largest: int = LARGEST) -> Inputs:
     """Numeric columns from -largest to largest over their range, for thresholds on single columns.
 
-    A threshold takes one byte for numbers up to 127, two beyond. The range leaves out 0.2 % of the values at either end.
-    In a column where most values are the same, these percentages are of the other values.
+    A threshold takes one byte for numbers up to 127, two beyond. The range leaves out 0.2 % of the values at either
+    end. In a column where most values are the same, these percentages are of the other values.
     """
     numeric = X[:, kinds == NUMERIC].T
     if not len(numeric):

@@ -1,4 +1,4 @@
-"""Families of codes that greedy rows are chosen from, over the training and validation rows, and how rows are stored."""
+"""Families of codes that greedy rows are chosen from, over training and validation rows, and how they are stored."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -33,7 +33,7 @@ class GreedyRows:
     values: np.ndarray
     offset: np.ndarray
 
-    def first(self, n_rows: int) -> "Grown":
+    def first(self, n_rows: int) -> "GreedyRows":
         """The first rows alone."""
         return GreedyRows(self.codes[:n_rows], self.buckets[:n_rows], self.values[:n_rows], self.offset)
 

@@ -45,7 +45,7 @@ class InterpolatedTrials:
         return self._model(Student.blank(shape, self.inputs.n_values, self.data.n_outputs)).nbytes
 
     def shape(self, budget: int) -> Shape | None:
-        """The shape with as many rows as fit the budget, at most ``MAX_ROWS_PER_COMPONENT`` a component; None if none fits."""
+        """The shape with the most rows within the budget, and ``MAX_ROWS_PER_COMPONENT`` a component; or None."""
         p = self.recipe.n_components
         if p > MAX_COMPONENTS_PER_VALUE * self.inputs.n_values:
             return None

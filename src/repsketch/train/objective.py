@@ -99,7 +99,7 @@ class Absolute(Objective):
     delta: float = 0.05
 
     def slopes(self, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Slope r / s and curvature 1 / s with s = sqrt(r**2 + delta**2): a parabola that bounds the loss from above."""
+        """Slope r / s and curvature 1 / s with s = sqrt(r**2 + delta**2): a parabola above the loss."""
         residual = outputs - self.targets
         curvature = 1.0 / np.sqrt(residual * residual + self.delta * self.delta)
         return residual * curvature, curvature

@@ -21,7 +21,7 @@ STACKED = (0, 2)
 REUSES = (0.0, 0.3, 1.0)
 NOISES = (0.0, 0.1, 0.3, 0.6)
 WEIGHT_DECAYS = (0.0, 0.1, 0.3, 1.0)
-#: Tables of at least ``WIDE`` columns, where fewer than ``FEW_COMPONENTS`` components fit: ternary projections are screened.
+#: Ternary projections are screened for tables of ``WIDE`` columns and more where fewer than ``FEW_COMPONENTS`` fit.
 WIDE, FEW_COMPONENTS = 24, 16
 FIRST_SCALINGS = ("standard", "common")
 FEW_ROWS = 100  # training rows per column; classifiers with fewer are screened with noise added to the inputs
@@ -73,7 +73,8 @@ class Recipe:
     def __str__(self) -> str:
         if self.is_greedy:
             codes = "random bits" if self.family == "bits" else self.family
-            return f"greedy rows over {codes} ({self.n_concat} per row, learning rate {self.shrinkage:g}, {self.counter_type})"
+            sizes = f"{self.n_concat} per row, learning rate {self.shrinkage:g}, {self.counter_type}"
+            return f"greedy rows over {codes} ({sizes})"
         kind = "ternary " if self.projection_type == "ternary" else ""
         components = f"{self.n_components} {kind}component{'s' * (self.n_components != 1)}"
         stacked = ", then greedy rows" if self.n_stacked else ""
@@ -150,8 +151,9 @@ def neighbours(recipe: Recipe, data: TrainingData) -> Iterator[Recipe]:
             del values["reuse"]
     else:
         values = {
-            "start": tuple(STARTS), "n_components": COMPONENTS, "weight_decay": WEIGHT_DECAYS, "noise": NOISES, "n_stacked": STACKED,
-            "mixture": TEACHER_SHARES, "learning_rate": LEARNING_RATES, "scaling": SCALINGS, "n_levels": LEVELS,
+            "start": tuple(STARTS), "n_components": COMPONENTS, "weight_decay": WEIGHT_DECAYS, "noise": NOISES,
+            "n_stacked": STACKED, "mixture": TEACHER_SHARES, "learning_rate": LEARNING_RATES, "scaling": SCALINGS,
+            "n_levels": LEVELS,
         }  # fmt: skip
     if data.soft_labels is None:
         del values["mixture"]

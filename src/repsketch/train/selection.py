@@ -1,7 +1,7 @@
 """Feature selection: which columns of a raw table are not used, and which labels of text columns are.
 
-Takes the table in numbers; hands on the columns that cannot generalise (identifiers, time stamps, free text, constants),
-and for columns of many labels the few that are most informative about the target.
+Takes the table in numbers; hands on the columns that cannot generalise (identifiers, time stamps, free text,
+constants), and for columns of many labels the few that are most informative about the target.
 """
 
 from collections.abc import Mapping

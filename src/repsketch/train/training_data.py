@@ -1,4 +1,4 @@
-"""What a sketch is trained on: a table, labels, a teacher's soft labels, and the split into training and validation rows."""
+"""What a sketch is trained on: a table, labels, soft labels, and the split into training and validation rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

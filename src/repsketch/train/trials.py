@@ -25,7 +25,7 @@ PATIENCE, MIN_GAIN = 200, 1e-3  # stop after 200 rows without a 0.1 % gain in va
 
 @dataclass(frozen=True)
 class Refit:
-    """How all counters are refitted together: ridge strength, towards the greedy counters if ``is_proximal``, else towards 0."""
+    """How counters are refitted together: ridge strength, towards the greedy counters if ``is_proximal``, else 0."""
 
     strength: float
     is_proximal: bool = False

@@ -98,7 +98,7 @@ def test_trained_counters_need_rows_to_judge_by(refitted):
 
 
 def test_too_few_rows_for_a_spread():
-    with pytest.raises(InputError, match="spread of 9 rows; needed are at least 10"):
+    with pytest.raises(InputError, match="standard deviation of 9 rows; needed are at least 10"):
         build_sketch(kernel_of(), n_rows=9, n_buckets=8).predict_interval(X)
     build_sketch(kernel_of(), n_rows=10, n_buckets=8).predict_interval(X)
 

@@ -133,7 +133,7 @@ def test_whole_types_leave_the_most_negative_number_unused(kind, dtype, largest)
         if np.iinfo(dtype).min <= bad <= np.iinfo(dtype).max:
             with pytest.raises(InputError, match=f"counters reach beyond {largest}, the largest size of '{kind}'"):
                 check_integers("counters", np.array([bad], dtype), kind)
-    with pytest.raises(InputError, match=f"counters have dtype int64; '{kind}' is kept as"):
+    with pytest.raises(InputError, match=f"counters have dtype int64; '{kind}' is stored as"):
         check_integers("counters", np.array([1], np.int64), kind)
 
 

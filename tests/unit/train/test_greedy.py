@@ -152,8 +152,8 @@ def test_sweeps_on_the_grid_are_no_worse_than_rounding(seed, largest):
 def test_towards_pulls_counters_there():
     _, loss, rows = grown()
     near = np.full_like(rows.values, 0.3)
-    validation_rows = sweep(rows, loss, 50, strength=1e9, towards=near)
-    np.testing.assert_allclose(held.values, near, atol=1e-3)
+    swept = sweep(rows, loss, 50, strength=1e9, towards=near)
+    np.testing.assert_allclose(swept.values, near, atol=1e-3)
 
 
 def test_absolute_error_falls_with_every_sweep():

@@ -101,7 +101,7 @@ def _ours(case: Case, problem: TrainingData, job: Job) -> Iterable[tuple[int, di
         started = time.perf_counter()
         try:
             found = search(
-                problem, budget, seed=job.seed, progress=False, change=ablation.change, efforts=ablation.efforts
+                problem, budget, seed=job.seed, progress=False, change=ablation.change, effort=ablation.effort
             )
         except InputError as error:  # nothing of the kind is so small
             yield budget, {"reason": str(error)}

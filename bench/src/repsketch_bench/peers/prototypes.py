@@ -11,7 +11,7 @@ from torch import Tensor
 from repsketch.compare.descent import GradientTrained
 from repsketch.compare.layers import times
 from repsketch.compare.peer import PeerModel, offset_nbytes, stored_offset
-from repsketch.compare.rounding import rounded, whole
+from repsketch.compare.rounding import rounded, to_int8
 from repsketch.compare.stack import Parameters, Stack, TrainingRows
 from repsketch.compare.tuning import Settings, tune_each
 from repsketch.model.numbers import decode_bfloat16
@@ -61,9 +61,9 @@ class Kernels(Stack):
         """What one model keeps, of its numbers without the first axis."""
         unit = data.unit.astype(np.float32)
         arrays = {"biases": stored_offset(data, numbers["biases"][0].numpy() * unit + data.middle)}
-        arrays["matrix"], arrays["matrix_steps"] = whole(numbers["matrix"], (0,))
-        arrays["points"], arrays["points_step"] = whole(numbers["points"], (0, 1))
-        arrays["weights"], arrays["weights_steps"] = whole(numbers["weights"] * torch.from_numpy(unit), (0,))
+        arrays["matrix"], arrays["matrix_steps"] = to_int8(numbers["matrix"], (0,))
+        arrays["points"], arrays["points_step"] = to_int8(numbers["points"], (0, 1))
+        arrays["weights"], arrays["weights_steps"] = to_int8(numbers["weights"] * torch.from_numpy(unit), (0,))
         return arrays
 
 

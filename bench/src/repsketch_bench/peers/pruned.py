@@ -12,7 +12,7 @@ from repsketch.compare.descent import GradientTrained
 from repsketch.compare.layers import Layers, layers_outputs
 from repsketch.compare.network import MAX_UNITS, widest
 from repsketch.compare.peer import PeerModel, offset_nbytes
-from repsketch.compare.rounding import rounded, whole
+from repsketch.compare.rounding import rounded, to_int8
 from repsketch.compare.stack import ROUNDED_FROM, Parameters
 from repsketch.compare.tuning import Settings, tune_each
 from repsketch.train.training_data import TrainingData
@@ -66,9 +66,9 @@ class SparseLayers(Layers):
             arrays |= {f"{name}{layer}": array for name, array in packed.items()}
         return arrays
 
-    def whole(self, numbers: Parameters, layer: int, unit: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    def to_int8(self, numbers: Parameters, layer: int, unit: Tensor) -> tuple[np.ndarray, np.ndarray]:
         """Weights of a layer times ``unit``, int8, and their step."""
-        return whole(numbers[f"weights{layer}"] * unit, (0, 1))
+        return to_int8(numbers[f"weights{layer}"] * unit, (0, 1))
 
 
 def sparse_outputs(stored: Mapping[str, np.ndarray], widths: Sequence[int], values: np.ndarray) -> np.ndarray:
