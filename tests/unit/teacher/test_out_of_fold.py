@@ -83,7 +83,7 @@ def test_few_rows():
 
 def test_copies_that_take_too_long():
     X, y = table(2)
-    assert out_of_fold(LogisticRegression().fit(X, y), X, y, longest=0.0) is None
+    assert out_of_fold(LogisticRegression().fit(X, y), X, y, max_seconds=0.0) is None
 
 
 class Stubborn(LogisticRegression):

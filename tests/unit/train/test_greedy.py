@@ -143,9 +143,9 @@ def test_sweeps_on_the_grid_are_no_worse_than_rounding(seed, largest):
     grid = grid_for(fitted.values, largest, 1.0)
     rounded = sweep(fitted, loss, 0, strength=STRENGTH, grid=grid)
     swept = sweep(fitted, loss, 4, strength=STRENGTH, grid=grid)
-    whole = swept.values / grid.step
-    np.testing.assert_allclose(whole, np.rint(whole), atol=1e-9)
-    assert np.abs(whole).max() <= largest + 1e-9
+    multiples = swept.values / grid.step
+    np.testing.assert_allclose(multiples, np.rint(multiples), atol=1e-9)
+    assert np.abs(multiples).max() <= largest + 1e-9
     assert penalised(loss, swept, STRENGTH) <= penalised(loss, rounded, STRENGTH) + 1e-9
 
 
@@ -180,8 +180,8 @@ def test_the_form_predicts_what_was_trained():
     grid = grid_for(rows.values, 7, 1.0)
     fitted = sweep(rows, loss, 3, strength=1.0, grid=grid)
     used, pooled = threshold_rows(inputs, codes, rows.codes)
-    part = summed_rows(pooled, grid.whole(fitted.values), "int4", np.full(1, grid.step))
-    sketch = CompiledSketch(Model(used, None, (part,), fitted.offset.astype(np.float32)))
+    group = summed_rows(pooled, grid.multiples(fitted.values), "int4", np.full(1, grid.step))
+    sketch = CompiledSketch(Model(used, None, (group,), fitted.offset.astype(np.float32)))
     np.testing.assert_allclose(sketch.outputs(X), outputs_of(fitted), atol=1e-5)
     assert used.n_columns < 5
     accuracy = ((sketch.outputs(X) > 0) == (loss.targets > 0.5)).mean()
