@@ -101,7 +101,7 @@ def _lines(summary: dict[str, Any]) -> Iterator[str]:
         yield f"{reduction:,.1f} times smaller than the teacher's file"
         if summary["scored_on"] == TEST_ROWS:
             yield "If the model was trained on these rows, its score is too good: give other rows with --test."
-    parts = ("additions", "adds"), ("multiplications", "multiplies"), ("look-ups", "lookups"), ("others", "others")
-    counts = ", ".join(f"{name} {cost[key]:,.0f}" for name, key in parts)
+    kinds = ("additions", "adds"), ("multiplications", "multiplies"), ("look-ups", "lookups"), ("others", "others")
+    counts = ", ".join(f"{name} {cost[key]:,.0f}" for name, key in kinds)
     yield f"one prediction: {cost['operations']:,.0f} operations ({counts})"
     yield f"{summary['seconds']:g} s; written: {', '.join(summary['files'])}"

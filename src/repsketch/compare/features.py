@@ -79,12 +79,12 @@ class Features:
 
     def values(self, X: np.ndarray) -> np.ndarray:
         """Features float32 (n, D) of rows (n, d)."""
-        parts: list[np.ndarray] = []
+        pieces: list[np.ndarray] = []
         affine = iter(np.broadcast_to(np.stack([self.centers, self.scales], axis=1), (self._n_numeric, 2)))
         for place, kind, has_gaps in zip(self.columns, self.kinds, self.has_gaps, strict=True):
             column = X[:, place]
             if kind > 1:
-                parts.append(column[:, None] == np.arange(kind, dtype=np.float32))
+                pieces.append(column[:, None] == np.arange(kind, dtype=np.float32))
                 continue
             is_missing = np.isnan(column)
             if kind == NUMERIC:
@@ -92,10 +92,10 @@ class Features:
                 column = np.clip((column - center) * scale, -FARTHEST, FARTHEST)
             else:
                 column = column != 0
-            parts.append(np.where(is_missing, 0.0, column)[:, None])
+            pieces.append(np.where(is_missing, 0.0, column)[:, None])
             if has_gaps:
-                parts.append(is_missing[:, None])
-        return np.concatenate(parts, axis=1, dtype=np.float32) if parts else np.zeros((len(X), 0), np.float32)
+                pieces.append(is_missing[:, None])
+        return np.concatenate(pieces, axis=1, dtype=np.float32) if pieces else np.zeros((len(X), 0), np.float32)
 
     @property
     def _n_numeric(self) -> int:

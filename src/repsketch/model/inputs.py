@@ -147,15 +147,15 @@ class Inputs:
     def values(self, block: np.ndarray) -> np.ndarray:
         """Values (D, n), float32 or int32, for a float32 block (n, d) without infinities."""
         columns = block.T if self.columns is None else block.T[self.columns]
-        parts: list[np.ndarray] = []
+        pieces: list[np.ndarray] = []
         for kind, column in zip(self._kinds, columns, strict=True):
             if kind == NUMERIC:
-                parts.append(column[None])
+                pieces.append(column[None])
             elif kind == BOOLEAN:
-                parts.append(((column != 0) & ~np.isnan(column))[None])
+                pieces.append(((column != 0) & ~np.isnan(column))[None])
             else:
-                parts.append(column[None] == np.arange(kind, dtype=np.float32)[:, None])
-        table = np.concatenate(parts).astype(np.float32)
+                pieces.append(column[None] == np.arange(kind, dtype=np.float32)[:, None])
+        table = np.concatenate(pieces).astype(np.float32)
         table[~self.booleans] = self._numbers(table[~self.booleans])
         return table if self.limits is None else table.astype(np.int32)
 

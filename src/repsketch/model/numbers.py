@@ -26,7 +26,7 @@ def packed_nbytes(n: int, n_bits: int) -> int:
 
 
 def index_bits(n: int) -> int:
-    """Bits that tell n things apart.
+    """Bits of an index below n.
 
     >>> index_bits(1024), index_bits(1)
     (10, 0)

@@ -1,7 +1,7 @@
 """Stage 3, the oracle: predict in the plainest NumPy. Paper: Algorithm 2; errata 1 and 2.
 
 Every other runtime is compared with this one. float32 sums have a fixed order and integers are exact, so a
-prediction does not depend on the batch it is in; ``docs/spec/inference.md`` says it in words.
+prediction does not depend on the batch it is in; ``docs/spec/inference.md`` specifies it.
 """
 
 from dataclasses import dataclass

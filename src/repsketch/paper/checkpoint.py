@@ -20,11 +20,11 @@ from ..errors import InputError
 from ..files import write_atomically
 
 
-def fingerprint(parts: Iterable[object]) -> str:
+def fingerprint(values: Iterable[object]) -> str:
     """A digest of everything that determines a run; arrays by their bytes, the rest by repr."""
     digest = hashlib.sha256()
-    for part in parts:
-        digest.update(np.ascontiguousarray(part).tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
+    for value in values:
+        digest.update(np.ascontiguousarray(value).tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
     return digest.hexdigest()
 
 

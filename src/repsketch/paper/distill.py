@@ -158,8 +158,8 @@ def distill(
         schedule = Schedule(n_epochs, steps, learning_rate, patience=max(5, n_epochs // 4))
         key = ""
         if checkpoint is not None:
-            parts = (settings, schedule, batch_size, norm_penalty, targets, training, validation)
-            key = fingerprint(chain(parts, (block for _, block in iterate_blocks(data.X))))
+            values = (settings, schedule, batch_size, norm_penalty, targets, training, validation)
+            key = fingerprint(chain(values, (block for _, block in iterate_blocks(data.X))))
         run = _Run(student, data, training, validation, schedule, batch_size, norm_penalty, checkpoint, key)
         with one_torch_thread() if kernel == "as_hashed" else nullcontext():
             best = run.train(progress=progress)

@@ -1,8 +1,8 @@
 """Kernel values of all (query, point) pairs, with gradients, for training in torch.
 
-Two ways to the L2 kernel: its closed form, and the kernel *as hashed*, averaged over the very
-directions the sketch will use (erratum 3), which runs in the C core. Angular and L1 have closed
-forms; MinHash compares sets that do not move.
+The L2 kernel is computed in two ways: by its closed form, or *as hashed*, averaged over the directions that the
+sketch will use (erratum 3), which runs in the C core. Angular and L1 have closed forms. MinHash compares sets; its
+points are not trained.
 """
 
 from collections.abc import Callable

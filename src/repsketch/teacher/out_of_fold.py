@@ -60,8 +60,8 @@ def as_soft_labels(outputs: TeacherOutputs) -> np.ndarray:
     """Outputs in the units of labels: probabilities of classes (of the second, if there are two), or values; (n, C)."""
     if outputs.task != "classification":
         return outputs.values
-    chances = to_probabilities(outputs.values)
-    return chances[:, 1:] if chances.shape[1] == 2 else chances
+    probabilities = to_probabilities(outputs.values)
+    return probabilities[:, 1:] if probabilities.shape[1] == 2 else probabilities
 
 
 def out_of_fold_outputs(

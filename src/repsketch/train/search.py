@@ -163,7 +163,7 @@ class _Search:
         found = _sorted([*final, *searched, *screened])
         recipe, chosen = smallest_of_the_best(found)
         again = dict(final).get(recipe) or self._fit(fitter, recipe, 0.9, FINAL_COST)
-        if again is not None and is_as_good(again, chosen):  # a short fit may be best by chance alone
+        if again is not None and is_as_good(again, chosen):  # a short fit may be best by luck alone
             chosen = again
         return recipe, chosen, found
 
@@ -239,7 +239,7 @@ def is_as_good(trial: Trial, other: Trial) -> bool:
 def smallest_of_the_best(found: Fitted) -> tuple[Recipe, Trial]:
     """The smallest trial that is as good as the best.
 
-    Among many models scored on the same few rows, the best is partly best by chance, and a large one more so. Sizes
+    Among many models scored on the same few rows, the best is best partly by luck, and a large one more so. Sizes
     within a tenth of each other count as equal: of those, the best is taken.
     """
     as_good = [pair for pair in found if is_as_good(pair[1], found[0][1])]

@@ -263,7 +263,10 @@ BAD = {
     "a table without --train": (["people.csv"], "allowed is MODEL DATA, an .onnx file and a table, or --train"),
     "two files and --train": (["--train", "model.onnx", "people.csv"], "--train with several files"),
     "the other way round": (["people.csv", "model.onnx"], "allowed is MODEL DATA"),
-    "a pickle": (["model.pkl", "people.csv"], "'model.pkl': .pkl models are not supported yet; export the model to .onnx"),
+    "a pickle": (
+        ["model.pkl", "people.csv"],
+        "'model.pkl': .pkl models are not supported yet; export the model to .onnx",
+    ),
     "no model": (["other.onnx", "numbers.csv", "-t", "y"], "there is no file 'other.onnx'"),
     "no table": (["model.onnx", "other.csv"], "there is no file 'other.csv'"),
     "no target": (["--train", "people.csv"], "--train needs --target, the column of people.csv to predict"),
