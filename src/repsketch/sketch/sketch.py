@@ -138,7 +138,8 @@ class Sketch(Predictor):
 
         The paper's counters, not refitted: the interval holds the kernel model's f_K(x), not the label, with
         probability ``confidence`` over the draw of the hash functions, by the standard deviation of the rows. Any other
-        sketch: it holds the true value of a row like those given to ``with_intervals``, or like the validation rows of ``compress``; each output on its own.
+        sketch: it holds the true value of a row like those given to ``with_intervals``, or like the validation rows
+        of ``compress``; each output on its own.
 
         >>> from repsketch import lsh
         >>> density = Sketch.empty(lsh.L2(bandwidth=1.0), n_rows=200, n_buckets=16, n_features=1).add([[0.0], [0.5]])
