@@ -15,14 +15,19 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 @pytest.fixture
-def brief_search(monkeypatch):
-    """A search of few and short fits, compared with nobody, for tests that ask for anything but accuracy."""
-    from repsketch.compare import peers as quick
-    from repsketch.train import recipes, search
+def brief_effort():
+    """The effort of a search of few and short fits, for tests of anything but accuracy."""
+    from repsketch.train.effort import SearchEffort
 
-    brief = (replace(effort, n_steps=30, refits=effort.refits[:2]) for effort in search.EFFORTS)
-    monkeypatch.setattr(search, "EFFORTS", search.Efforts(*brief))
-    monkeypatch.setattr(recipes, "N_FIRST", 2)
-    monkeypatch.setattr(search, "CLIMBED", 6)
-    monkeypatch.setattr(search, "N_THOROUGH", 1)
+    effort = SearchEffort(n_first=2, max_cost=6.0, n_final=1)
+    return effort.with_fits(lambda fit: replace(fit, n_steps=30, refits=fit.refits[:2]))
+
+
+@pytest.fixture
+def brief_search(brief_effort, monkeypatch):
+    """``compress`` with this effort and without peers, where no effort can be passed: the public call, the commands."""
+    from repsketch.compare import peers as quick
+    from repsketch.train import search
+
+    monkeypatch.setattr(search, "NORMAL", brief_effort)
     monkeypatch.setattr(quick, "fit_peers", lambda *_, **__: ([], {}))

@@ -1,4 +1,4 @@
-"""Checks of settings: counts, numbers and names, with messages that say what is allowed."""
+"""Checks of parameters: counts, numbers and names, with messages that say what is allowed."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,32 +9,32 @@ from .errors import InputError
 
 
 def check_count(name: str, value: Any, largest: int, smallest: int = 1) -> int:
-    """Return ``value`` if it is a whole number from ``smallest`` to ``largest``.
+    """Return ``value`` if it is an integer from ``smallest`` to ``largest``.
 
     >>> check_count("n_rows", 0, largest=9)
     Traceback (most recent call last):
     ...
-    repsketch.errors.InputError: n_rows=0; allowed is a whole number from 1 to 9.
+    repsketch.errors.InputError: n_rows=0; allowed is an integer from 1 to 9.
     """
-    if not _is_whole(value) or not smallest <= value <= largest:
-        raise InputError(f"{name}={value!r}; allowed is a whole number from {smallest} to {largest}.")
+    if not _is_integer(value) or not smallest <= value <= largest:
+        raise InputError(f"{name}={value!r}; allowed is an integer from {smallest} to {largest}.")
     return int(value)
 
 
 def check_at_least(name: str, value: Any, smallest: int) -> int:
-    """Return ``value`` if it is a whole number of at least ``smallest``.
+    """Return ``value`` if it is an integer of at least ``smallest``.
 
     >>> check_at_least("n_threads", 0, 1)
     Traceback (most recent call last):
     ...
-    repsketch.errors.InputError: n_threads=0; allowed is a whole number of at least 1.
+    repsketch.errors.InputError: n_threads=0; allowed is an integer of at least 1.
     """
-    if not _is_whole(value) or value < smallest:
-        raise InputError(f"{name}={value!r}; allowed is a whole number of at least {smallest}.")
+    if not _is_integer(value) or value < smallest:
+        raise InputError(f"{name}={value!r}; allowed is an integer of at least {smallest}.")
     return int(value)
 
 
-def _is_whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 

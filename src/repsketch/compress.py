@@ -27,10 +27,11 @@ from .train.budget import parse_budget
 from .train.clock import Clock
 
 if TYPE_CHECKING:
+    from .train.effort import SearchEffort
     from .train.training_data import TrainingData
 
-MOST_COLUMNS = 256  # that sketches are made of; of wider tables the most telling ones
-SEARCHED = 0.75  # of what is left of a time limit; the rest is for the comparison
+MAX_COLUMNS = 256  # columns in use; of wider tables, those with the largest gain
+SEARCH_SHARE = 0.75  # of the remaining time limit; the rest is for the comparison
 logger = logging.getLogger(__name__)
 
 
@@ -49,20 +50,20 @@ def compress(
 
     Parameters
     ----------
-    model : a trained model as for ``distill``; None to learn from ``y`` alone
+    model : a trained model as for ``distill``; None to train on ``y`` alone
     X : (n, d) array, scipy sparse matrix or data frame; text columns are categories, NaN and null are missing values
-    y : (n,) true labels or values, worth giving: a teacher is too sure of the rows it was trained on
+    y : (n,) true labels or values, worth giving: a teacher is overconfident on the rows it was trained on
     budget : bytes a device may hold, such as 700, "512B", "4KB", "1MB"
-    task : "classification" or "regression", where it cannot be found out
-    random_state : seed of everything random; the same one gives the same bytes
-    time_limit : seconds the whole may take, about: what is being fitted then is cut short or given up
+    task : "classification" or "regression", where it cannot be inferred
+    random_state : seed of everything random; the same seed gives the same bytes
+    time_limit : seconds that the call may take, about; fits are then cut short or given up
 
     Returns
     -------
     CompiledSketch
-        ``summary`` tells how boosted trees, an int8 network and a linear model of the same bytes did on the same
-        validation rows; one that did better, or as well in fewer bytes, is named on the standard error, too, unless
-        ``progress`` is off
+        ``summary`` compares it with boosted trees, an int8 network and a linear model of the same bytes on the same
+        validation rows; unless ``progress`` is off, a peer that is better, or as good in fewer bytes, is also named
+        on the standard error
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(400, 3))
@@ -70,9 +71,27 @@ def compress(
     >>> sketch.nbytes <= 256, bool(np.abs(sketch.predict(X) - np.sin(X[:, 0])).mean() < 0.2)
     (True, True)
     """
+    return compress_with_effort(
+        model, X, y, budget=budget, task=task, random_state=random_state, time_limit=time_limit, progress=progress
+    )
+
+
+def compress_with_effort(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    budget: int | str = "4KB",
+    task: str | None = None,
+    random_state: Any = None,
+    time_limit: float | None = None,
+    progress: bool = True,
+    effort: "SearchEffort | None" = None,
+) -> CompiledSketch:
+    """``compress`` with the effort of its search given; None for the normal effort."""
     require("torch", "train")
     from .compare.compare import compare
-    from .teacher.out_of_fold import LONGEST, answers_out_of_fold, is_refittable
+    from .teacher.out_of_fold import MAX_SECONDS, is_refittable, out_of_fold_outputs
     from .train.search import search
 
     nbytes = parse_budget(budget)
@@ -81,76 +100,80 @@ def compress(
     if time_limit is not None:
         check_number("time_limit", time_limit, 0.0, open_ends=True)
     seed, clock = resolve_seed(random_state), Clock(time_limit)
-    X = as_checked(collected(X))  # the teacher, too, sees missing values where entries are masked
+    X = as_checked(collected(X))  # masked entries are missing values, also for the teacher
     columns = as_columns(X)
     check_not_empty(columns.numbers)
     unused = _unused(columns, progress)
     targets = read_targets(model, X, y, task, len(columns.numbers))
     logger.info("%s of %d rows and %d columns", targets.task, *columns.numbers.shape)
-    columns, problem = _as_problem(columns, unused, targets, seed, progress)
+    columns, data = _training_data(columns, unused, targets, seed, progress)
     if targets.outputs is not None and is_refittable(model):
-        limit = min(LONGEST, clock.seconds_left / 3)
-        answers = answers_out_of_fold(
-            model, X, y, problem.kept, targets.outputs, seed=seed, longest=limit, progress=progress
+        limit = min(MAX_SECONDS, clock.seconds_left / 3)
+        soft_labels = out_of_fold_outputs(
+            model, X, y, data.train_rows, targets.outputs, seed=seed, max_seconds=limit, progress=progress
         )
-        problem = problem if answers is None else problem.answered(answers)
-    narrow = problem.narrowed(MOST_COLUMNS)
-    left = None if time_limit is None else max(SEARCHED * clock.seconds_left, 1e-3)
-    best = search(narrow, nbytes, seed=seed, time_limit=left, progress=progress)[0]
+        data = data if soft_labels is None else data.with_soft_labels(soft_labels)
+    narrow = data.narrowed(MAX_COLUMNS)
+    left = None if time_limit is None else max(SEARCH_SHARE * clock.seconds_left, 1e-3)
+    best = search(narrow, nbytes, seed=seed, time_limit=left, progress=progress, effort=effort)[0]
     logger.info("chosen: %s, %d bytes", best.name, best.model.nbytes)
     summary = compare(narrow, best, nbytes, seed, clock.seconds_left)
-    if summary.verdict is not None:
-        notify(logger, summary.verdict, enabled=progress)
+    if summary.conclusion is not None:
+        notify(logger, summary.conclusion, enabled=progress)
     deployed = best.model
-    if targets.task == "regression" and not problem.spares_none:  # validation rows were not trained on
-        outputs = runtime_for(best.judged).outputs(columns.numbers[problem.held])
-        deployed = replace(deployed, intervals=Intervals.of(outputs, targets.labels[problem.held]))
+    if targets.task == "regression" and not data.trains_on_all:  # the fitted model has not seen the validation rows
+        outputs = runtime_for(best.fitted).outputs(columns.numbers[data.validation_rows])
+        deployed = replace(deployed, intervals=Intervals.of(outputs, targets.labels[data.validation_rows]))
     return CompiledSketch(_with_names(deployed, columns, unused), summary=summary)
 
 
-def _as_problem(
+def _training_data(
     columns: Columns, unused: Collection[int], targets: Targets, seed: int, progress: bool
 ) -> "tuple[Columns, TrainingData]":
-    """The table with the labels that are used, and the problem of learning the targets from its columns in use."""
-    from .train.selection import telling_labels
+    """The table with the labels that are used, and the training data of its columns in use."""
+    from .train.selection import informative_labels
     from .train.training_data import TrainingData
 
-    problem = TrainingData.of(
+    data = TrainingData.of(
         columns.numbers,
         targets.labels,
-        targets.answers,
+        targets.soft_labels,
         targets.task,
         classes=targets.classes,
         n_categories=_label_counts(columns, unused),
         seed=seed,
     )
-    some = telling_labels(problem, {p: labels for p, labels in columns.categories.items() if p not in unused})
+    some = informative_labels(data, {p: labels for p, labels in columns.categories.items() if p not in unused})
     if some:
-        most = max(map(len, some.values()))
+        n_labels = max(map(len, some.values()))
         cut = ", ".join(f"{_name(columns, place)} ({len(columns.categories[place])} labels)" for place in some)
-        notify(logger, f"the {most} labels that tell most are used of {cut}; others count as one", enabled=progress)
+        notify(
+            logger,
+            f"the {n_labels} most informative labels are used of {cut}; the others become one category",
+            enabled=progress,
+        )
         columns = columns.with_labels(some)
-        problem = problem.with_table(columns.numbers, _label_counts(columns, unused))
+        data = data.with_table(columns.numbers, _label_counts(columns, unused))
     if unused:
-        problem = problem.using(np.setdiff1d(np.arange(columns.numbers.shape[1]), list(unused)))
-    return columns, problem
+        data = data.using(np.setdiff1d(np.arange(columns.numbers.shape[1]), list(unused)))
+    return columns, data
 
 
 def _unused(columns: Columns, progress: bool) -> dict[int, str]:
-    """Columns that are left out, by place, and why; at least one column stays."""
+    """Columns that are left out, by index, and why; at least one column stays."""
     from .train.selection import CONSTANT, unused_columns
 
     unused = unused_columns(columns)
     if len(unused) == columns.numbers.shape[1]:
-        reasons = "; ".join(f"{_name(columns, place)} {why}" for place, why in list(unused.items())[:8])
+        shown = "; ".join(f"{_name(columns, place)} {why}" for place, why in list(unused.items())[:8])
         raise InputError(
-            f"no column of X can be used: {reasons}. Give a column that describes kinds of rows; a categorical dtype, "
-            "or float for numbers, makes any column count."
+            f"no column of X can be used: {shown}. Give a column that repeats across rows; to force "
+            "the use of one, make it a categorical dtype, or float for numbers."
         )
-    said = [f"{_name(columns, place)} {why}" for place, why in unused.items() if why != CONSTANT]
-    if said:
+    reasons = [f"{_name(columns, place)} {why}" for place, why in unused.items() if why != CONSTANT]
+    if reasons:
         how = "to use one, make it a categorical dtype, or float; --use does on the command line"
-        notify(logger, f"not used: {'; '.join(said)} ({how})", enabled=progress)
+        notify(logger, f"not used: {'; '.join(reasons)} ({how})", enabled=progress)
     return unused
 
 
@@ -159,7 +182,7 @@ def _name(columns: Columns, place: int) -> str:
 
 
 def _label_counts(columns: Columns, unused: Collection[int]) -> dict[int, int]:
-    """How many labels the categorical columns in use have."""
+    """Number of labels of each categorical column in use."""
     return {place: len(labels) for place, labels in columns.categories.items() if place not in unused}
 
 

@@ -1,12 +1,12 @@
-"""What a shell shows of objects with arrays inside: one short line, shapes in place of numbers."""
+"""Short ``repr`` of objects with arrays: one line, shapes in place of numbers."""
 
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
-MOST_CHARACTERS = 190  # of a line
-MOST_OF_A_VALUE = 40
+MAX_CHARACTERS = 190  # of a line
+MAX_VALUE_CHARACTERS = 40
 
 
 def repr_of_fields(self: Any) -> str:
@@ -21,11 +21,11 @@ def repr_of_fields(self: Any) -> str:
         value = getattr(self, item.name)
         if value is not None and item.repr and (item.default is MISSING or _differs(value, item.default)):
             shown.append(f"{item.name}={_short(value)}")
-    return _cut(f"{type(self).__name__}({', '.join(shown)}", MOST_CHARACTERS) + ")"
+    return _cut(f"{type(self).__name__}({', '.join(shown)}", MAX_CHARACTERS) + ")"
 
 
 def describe_outputs(task: str | None, n_outputs: int, classes: np.ndarray | None) -> str:
-    """What a predictor's outputs are, in a few words.
+    """The outputs of a predictor in a few words.
 
     >>> describe_outputs("classification", 1, None), describe_outputs("regression", 2, None)
     ('classification of 2 classes', 'regression of 2 outputs')
@@ -37,7 +37,7 @@ def describe_outputs(task: str | None, n_outputs: int, classes: np.ndarray | Non
 
 
 def describe_columns(n_used: int, n_features: int) -> str:
-    """How many columns there are, and how many of them are used.
+    """The number of columns, and how many of them are used.
 
     >>> describe_columns(4, 7), describe_columns(1, 1)
     ('4 of 7 columns', '1 column')
@@ -55,10 +55,10 @@ def _short(value: Any) -> str:
         return f"{value.dtype} {value.shape}"
     if is_dataclass(value):
         return type(value).__name__
-    if isinstance(value, (tuple, list, bytes)) and len(repr(value)) > MOST_OF_A_VALUE:
+    if isinstance(value, (tuple, list, bytes)) and len(repr(value)) > MAX_VALUE_CHARACTERS:
         return f"{len(value)} {'bytes' if isinstance(value, bytes) else 'items'}"
-    return _cut(repr(value), MOST_OF_A_VALUE)
+    return _cut(repr(value), MAX_VALUE_CHARACTERS)
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+def _cut(text: str, max_characters: int) -> str:
+    return text if len(text) <= max_characters else text[: max_characters - 1] + "…"

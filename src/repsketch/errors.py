@@ -14,7 +14,7 @@ class InputError(RepSketchError, ValueError):
 
 
 class TeacherError(RepSketchError, ValueError):
-    """A teacher that raised, is not fitted, or answered with something that is no model output."""
+    """A teacher that raised, is not fitted, or returned something that is no model output."""
 
 
 class MergeError(RepSketchError, ValueError):

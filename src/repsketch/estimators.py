@@ -15,7 +15,7 @@ from .data.targets import as_labels
 from .errors import InputError
 from .predictor import to_choice, to_probabilities
 from .teacher import as_teacher
-from .teacher.default import TEACHER_SHARE, train_teacher
+from .teacher.default import TIME_SHARE, train_teacher
 from .teacher.targets import in_order
 from .train.budget import parse_budget
 
@@ -62,12 +62,12 @@ class _SketchEstimator(BaseEstimator):
 
     def _fit(self, table: Any, y: np.ndarray, task: str) -> None:
         """Compress the teacher, trained first if there is none."""
-        parse_budget(self.budget)  # what means nothing is refused before anything is trained
+        parse_budget(self.budget)  # an invalid budget is refused before anything is trained
         seed = int(check_random_state(self.random_state).randint(2**31))
         teacher = self.teacher
         if teacher is None:
             table = table.toarray() if is_sparse(table) else table
-            seconds = None if self.time_limit is None else TEACHER_SHARE * self.time_limit
+            seconds = None if self.time_limit is None else TIME_SHARE * self.time_limit
             teacher = train_teacher(table, y, task, seed, seconds, "squared_error")
         sketch = compress(
             teacher, table, y, budget=self.budget, task=task, random_state=seed, time_limit=self.time_limit,
@@ -89,15 +89,15 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
 
     Parameters
     ----------
-    teacher : a trained model as for ``repsketch.compress``; None trains gradient-boosted trees. One that knows
-        no labels is taken to have its columns in the sorted order of ``classes_``
+    teacher : a trained model as for ``repsketch.compress``; None trains gradient-boosted trees. The columns of a
+        teacher that does not say its classes are taken to be in the sorted order of ``classes_``
     budget : bytes of the sketch at most, such as 700, "512B", "4KB", "1MB"
     time_limit : seconds that training and search may take, about
     random_state : None, an integer or a NumPy RandomState
 
     Attributes
     ----------
-    sketch_ : the ``CompiledSketch``, to be saved; its ``summary`` tells what other models of as many bytes do
+    sketch_ : the ``CompiledSketch``, to be saved; its ``summary`` compares it with other models of the same bytes
     teacher_ : the teacher used
     classes_ : (C,) labels
     n_features_in_ : number of features
@@ -118,7 +118,7 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
             raise InputError(
                 f"y holds one class only, {self.classes_[0]!r}; a classifier needs at least two classes in the data."
             )
-        if self.teacher is not None:  # asked about a few rows, before hours of work
+        if self.teacher is not None:  # checked on a few rows, before hours of work
             few = X[:_FEW_ROWS]
             outputs = as_teacher(self.teacher, "classification").label(few, self.classes_)
             known = in_order(outputs, None if hasattr(self.teacher, "classes_") else y).classes

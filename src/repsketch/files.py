@@ -1,7 +1,7 @@
-"""Writing files so that a kill, Ctrl-C or a full disk leaves the old file or the new one, never half.
+"""Atomic writing: a kill, Ctrl-C or a full disk leaves the old file or the new one, never half of it.
 
-A writer holds a lock (``flock``) on its temporary file. The kernel drops the lock when the writer dies, however it
-dies, so the next save to the same path knows which temporary files are left over, and removes them.
+A writer holds a lock (``flock``) on its temporary file. The kernel releases the lock when the process ends for whatever
+reason, so that the next save to the same path recognises leftover temporary files, and removes them.
 """
 
 import errno
@@ -19,12 +19,14 @@ from .errors import InputError
 
 try:
     import fcntl
-except ImportError:  # Windows: nothing is locked, so nothing that is left over is removed
+except ImportError:  # Windows: no locks, so leftover files are not removed
     fcntl = None  # type: ignore[assignment]
 
-_KEPT_NAME = 24  # characters of a file's name in that of its temporary: at most 118 bytes in all, everywhere allowed
+_NAME_CHARACTERS = 24  # of the file's name in the name of its temporary: at most 118 bytes, which all systems allow
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-_LOOK = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # NFS locks what is open to write only
+_OPEN = (
+    os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+)  # NFS locks only files that are open for writing
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,13 @@ def write_atomically(path: str | os.PathLike, content: bytes) -> None:
         temporary.file.flush()
         os.fsync(temporary.file.fileno())
         if fcntl is None:
-            temporary.file.close()  # Windows renames no open file; elsewhere the lock must last until the name is gone
+            temporary.file.close()  # Windows cannot rename an open file; elsewhere the lock must last until the rename
         os.replace(temporary.path, temporary.destination)
     _sync_directory(temporary.destination.parent)
 
 
 def check_writable(path: str | os.PathLike, nbytes: int) -> None:
-    """Refuse a path that ``write_atomically`` could not write ``nbytes`` to: all is tried but the rename.
+    """Refuse a path that ``write_atomically`` could not write ``nbytes`` to: tries everything but the rename.
 
     >>> check_writable("no/such/folder/model.rsk", 10)
     Traceback (most recent call last):
@@ -64,12 +66,12 @@ def check_writable(path: str | os.PathLike, nbytes: int) -> None:
     with _temporary_for(path) as temporary:
         temporary.file.write(bytes(nbytes))
         temporary.file.flush()
-        os.fsync(temporary.file.fileno())  # some file systems find out only now that the disk is full
+        os.fsync(temporary.file.fileno())  # some file systems report a full disk only now
 
 
 @contextmanager
 def _temporary_for(path: str | os.PathLike) -> Iterator[_Temporary]:
-    """A temporary file beside ``path``, gone at the end unless it was renamed; errors of the system name ``path``."""
+    """A temporary file beside ``path``, removed at the end unless it was renamed; system errors name ``path``."""
     try:
         destination = Path(os.path.realpath(path))
         old = _status(destination)
@@ -78,7 +80,7 @@ def _temporary_for(path: str | os.PathLike) -> Iterator[_Temporary]:
         try:
             with os.fdopen(handle, "wb") as file:
                 if old is not None and hasattr(os, "fchown"):
-                    with suppress(PermissionError):  # only the superuser gives files away
+                    with suppress(PermissionError):  # only the superuser may change the owner
                         os.fchown(handle, old.st_uid, old.st_gid)
                     os.fchmod(handle, stat.S_IMODE(old.st_mode) & 0o777)
                 yield _Temporary(place, file, destination)
@@ -92,9 +94,9 @@ def _temporary_for(path: str | os.PathLike) -> Iterator[_Temporary]:
 
 
 def _status(destination: Path) -> os.stat_result | None:
-    """What stands at the path, or None; refused if it is no regular file."""
+    """Status of the file at the path, or None if there is none; anything but a regular file is refused."""
     try:
-        found = os.stat(destination)  # a loop of links, which realpath leaves as it is, is an error here
+        found = os.stat(destination)  # raises for a loop of links, which realpath leaves as it is
     except FileNotFoundError:
         return None
     if stat.S_ISDIR(found.st_mode):
@@ -108,12 +110,12 @@ def _create(destination: Path, mode: int) -> tuple[Path, int]:
     """A new temporary file, locked: its path and its handle."""
     while True:
         path = destination.with_name(f"{_prefix(destination)}{secrets.token_hex(8)}.tmp")
-        # Not tempfile: its files can be read by their owner only, and a saved model should be as readable as any file.
+        # Not tempfile: only the owner can read its files, and a saved model should be as readable as any file.
         handle = os.open(path, _CREATE, mode)
         if fcntl is None:
             return path, handle
         try:
-            with suppress(OSError):  # a file system without locks: then nobody can lock it to remove it, either
+            with suppress(OSError):  # a file system without locks: then no other writer can lock it to remove it
                 fcntl.flock(handle, fcntl.LOCK_EX)
             if _is_open_as(handle, path):
                 return path, handle
@@ -126,7 +128,7 @@ def _create(destination: Path, mode: int) -> tuple[Path, int]:
 
 
 def _remove_leftovers(destination: Path) -> None:
-    """Remove the temporary files of writers that died; those of the living are locked."""
+    """Remove temporary files of writers that have ended; those of running writers are locked."""
     if fcntl is None:
         return
     pattern = re.compile(re.escape(_prefix(destination)) + r"[0-9a-f]{16}\.tmp")
@@ -138,7 +140,7 @@ def _remove_leftovers(destination: Path) -> None:
 
 
 def _remove_unlocked(path: Path) -> None:
-    handle = os.open(path, _LOOK)
+    handle = os.open(path, _OPEN)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if stat.S_ISREG(os.fstat(handle).st_mode) and _is_open_as(handle, path):
@@ -155,7 +157,7 @@ def _is_open_as(handle: int, path: Path) -> bool:
 
 
 def _prefix(destination: Path) -> str:
-    return f".{destination.name[:_KEPT_NAME]}."
+    return f".{destination.name[:_NAME_CHARACTERS]}."
 
 
 def _sync_directory(directory: Path) -> None:

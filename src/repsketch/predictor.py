@@ -1,4 +1,4 @@
-"""From raw outputs to predictions: what a kernel model and a sketch share."""
+"""From raw outputs to predictions: the base class of kernel models and sketches."""
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
@@ -24,7 +24,7 @@ class Predictor(ABC):
     __dataclass_fields__: ClassVar[dict]  # every subclass is a dataclass
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields of the dataclass; what is cached comes back when it is needed."""
+        """The fields of the dataclass; cached properties are computed again when needed."""
         return {item.name: self.__dict__[item.name] for item in fields(self)}
 
     @property
@@ -74,7 +74,7 @@ class Predictor(ABC):
 
 
 def to_choice(outputs: np.ndarray) -> np.ndarray:
-    """Index of the winning class (n,) for outputs (n, C); one column means log-odds of the second class.
+    """Index of the predicted class (n,) for outputs (n, C); one column holds log-odds of the second class.
 
     >>> to_choice(np.array([[-1.0], [2.0]])).tolist()
     [0, 1]

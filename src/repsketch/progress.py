@@ -1,4 +1,4 @@
-"""How far a long computation is: a bar on a terminal or in a notebook, else a line in the log now and then.
+"""Progress of long computations: a bar on a terminal or in a notebook, else a line in the log now and then.
 
 Lines go to the logger "repsketch.progress" at level INFO; ``log_to_stderr`` prints them, as the command line does.
 """
@@ -37,14 +37,14 @@ class _Terminal(_Silent):
     def __init__(self, title: str, total: float | None) -> None:
         from rich import console, progress, table
 
-        what_is_left = table.Column(no_wrap=True, overflow="ellipsis", ratio=1)
-        # The file is fixed here: bars go on while a fit's own messages are caught by another sys.stderr.
+        rest_of_line = table.Column(no_wrap=True, overflow="ellipsis", ratio=1)
+        # The file is fixed here: a bar goes on while a fit's messages are redirected from sys.stderr.
         self._progress = progress.Progress(
             progress.TextColumn("{task.description}"),
             progress.BarColumn(BAR_WIDTH),
             progress.TaskProgressColumn(),
             progress.TimeRemainingColumn(),
-            progress.TextColumn("{task.fields[note]}", markup=False, table_column=what_is_left),
+            progress.TextColumn("{task.fields[note]}", markup=False, table_column=rest_of_line),
             console=console.Console(file=sys.stderr),
             transient=True,
             expand=True,
@@ -57,7 +57,7 @@ class _Terminal(_Silent):
         self._progress.update(self._task, advance=steps, note=note)
 
     def reach(self, steps: float) -> None:
-        """Move to ``steps`` from the left, wherever it was."""
+        """Move to ``steps``."""
         self._progress.update(self._task, completed=steps)
 
     def close(self, verb: str) -> None:
@@ -66,7 +66,7 @@ class _Terminal(_Silent):
 
 
 class _Lines(_Silent):
-    """A line in the log, first after ``FIRST_LINE`` seconds; nothing for what is done sooner."""
+    """A line in the log now and then, the first after ``FIRST_LINE`` seconds; none for shorter work."""
 
     first, every = FIRST_LINE, NEXT_LINE
 
@@ -76,18 +76,18 @@ class _Lines(_Silent):
         self._due = self._started + self.first
 
     def advance(self, steps: float = 1, note: str = "") -> None:
-        """Move on by ``steps``; a line is written if it is time for one."""
+        """Move on by ``steps``, and write a line if it is time for one."""
         self.reach(self.done + steps, note)
 
     def reach(self, steps: float, note: str = "") -> None:
-        """Move to ``steps`` from the left, wherever it was."""
+        """Move to ``steps``."""
         self.done, self.note, now = steps, note, monotonic()
         if now >= self._due:
             self._due = now + self.every
             self.show()
 
     def close(self, verb: str) -> None:
-        """Say how long it took, if that was long enough for a line."""
+        """Write how long it took, if that was long enough for a line."""
         elapsed = monotonic() - self._started
         if elapsed >= self.first:
             self.end = f"{verb} after {elapsed:.0f} s"
@@ -95,7 +95,7 @@ class _Lines(_Silent):
 
     def show(self) -> None:
         """Write the line."""
-        _log.info("%s", str(self))  # as it is now: a handler may format it later
+        _log.info("%s", str(self))  # formatted now: a handler may format its arguments later
 
     def __str__(self) -> str:
         share = f"{min(1.0, self.done / self.total):.0%}" if self.total else ""
@@ -180,7 +180,7 @@ def log_to_stderr() -> None:
 
 
 def notify(logger: logging.Logger, message: str, *, enabled: bool) -> None:
-    """Log ``message`` as a warning; whoever asked for progress sees it on the standard error, too.
+    """Log ``message`` as a warning; with ``enabled`` also print it to the standard error.
 
     >>> notify(logging.getLogger("repsketch"), "no copy of the model can be trained", enabled=False)
     """

@@ -20,7 +20,7 @@ from support.rsk.build import _native as native
 from support.rsk.build import native_status, python_status
 
 N_ROWS = 3
-MOST_WORK = 50_000  # operations a row that the oracle has time for
+MAX_WORK = 50_000  # operations a row that the oracle has time for
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_accepted_files_predict_as_the_oracle_does(corpus):
             continue
         memory, work, taken = native.file_totals(data)
         assert taken <= memory, name
-        if work > MOST_WORK:
+        if work > MAX_WORK:
             continue
         model = from_bytes(data, use_native=False).model
         numbers = np.concatenate([SPECIAL, rng.normal(size=30).astype(np.float32)])

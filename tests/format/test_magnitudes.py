@@ -30,7 +30,7 @@ def enlarged(model: Model, rng: np.random.Generator) -> bytes:
         kinds.append(Section.GAIN + PART_STRIDE * i)
         if part.counter_type == "float32":
             kinds.append(Section.COUNTERS + PART_STRIDE * i)
-        if not model.is_whole:
+        if not model.is_integer:
             kinds.append(Section.DECODE + PART_STRIDE * i)
     data = model_to_bytes(model)
     sections, changes = sections_of(data), {}

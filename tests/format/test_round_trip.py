@@ -94,7 +94,7 @@ def test_nbytes_is_what_the_sections_hold():
     for seed in range(150):
         model = random_model(seed)
         arrays = device_nbytes(sections_of_model(model))
-        assert model.nbytes == Model.HEADER_NBYTES + Model.PART_NBYTES * (len(model.row_groups) - 1) + arrays
+        assert model.nbytes == Model.HEADER_NBYTES + Model.ROW_GROUP_NBYTES * (len(model.row_groups) - 1) + arrays
         assert from_bytes(model_to_bytes(model)).nbytes == model.nbytes
 
 

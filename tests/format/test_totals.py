@@ -120,7 +120,7 @@ def test_the_caller_sets_the_limits(sketch, tmp_path):
 @pytest.mark.parametrize("name", ["max_nbytes", "max_memory", "max_work"])
 @pytest.mark.parametrize("limit", [-1, 2**64, "64 MB", 1e9])
 def test_a_limit_is_a_whole_number(name, limit):
-    with pytest.raises(InputError, match=f"{name}=.*; allowed is a whole number from 0 to"):
+    with pytest.raises(InputError, match=f"{name}=.*; allowed is an integer from 0 to"):
         from_bytes(kernel_sketch().to_bytes(), use_native=False, **{name: limit})
 
 

@@ -222,7 +222,7 @@ def options_of(model: Model) -> set[str]:
     found |= {"many outputs"} if model.n_outputs > 16 else set()
     if projection is not None:
         found |= {f"{kind} {name} {getattr(projection, name) is not None}" for name in ("shift", "multipliers")}
-        found |= {f"right shift {projection.right_shift > 0}"} if model.is_whole else set()
+        found |= {f"right shift {projection.right_shift > 0}"} if model.is_integer else set()
     for part in model.row_groups:
         found |= {f"{kind} {word}" for word in options_of_part(part)}
         found.add(f"R {part.hashes.n_buckets}")

@@ -10,7 +10,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 import repsketch as rs
 from repsketch.errors import InputError
-from repsketch.train.training_data import HELD_FRACTION
+from repsketch.train.training_data import VALIDATION_FRACTION
 from repsketch_bench.datasets import load_split
 
 CONFIDENCE = 0.95
@@ -46,7 +46,7 @@ def uneven(n, seed):
 
 def test_uneven_noise():
     inside, narrower, n_held = shares_of((*uneven(10_000, 1), *uneven(20_000, 2)))
-    assert n_held == HELD_FRACTION * 10_000
+    assert n_held == VALIDATION_FRACTION * 10_000
     assert abs(inside - CONFIDENCE) < tolerance(n_held, 20_000)
     assert abs(narrower - CONFIDENCE) > tolerance(n_held, 20_000)  # twin
 

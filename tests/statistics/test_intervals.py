@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from repsketch import Sketch, lsh
-from repsketch.model.intervals import LEVELS, Intervals
+from repsketch.model.intervals import CONFIDENCES, Intervals
 from repsketch.theory.quantiles import student_quantile
 
 N_DRAWS, N_ROWS = 2_000, 32
@@ -92,7 +92,7 @@ def uneven(n, seed):
     return outputs.astype(np.float32), outputs + (0.2 + outputs**2) * rng.normal(size=(n, 1))
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", CONFIDENCES)
 def test_tables_of_several_bins_cover_within_and_over_all_bins(level):
     """Five standard deviations: the share of m rows, by a table of n rows, has variance p (1 - p) (1/m + 1/n)."""
     n, m, confidence = 4_000, 40_000, level / 100

@@ -305,7 +305,7 @@ def _edges(model: Model, shape: tuple[int, int], rng: np.random.Generator) -> np
 
 def edge_positions(model: Model, rng: np.random.Generator) -> np.ndarray:
     """Values at which a code that reads one of them changes, float64."""
-    if model.is_whole:
+    if model.is_integer:
         steps = rng.integers(-300, 300, 64) + rng.choice([0.0, 0.5], 64)  # rounding decides
         return np.append(steps, [limit + 0.5 for limit in (model.inputs.limits or ())])
     found = [rng.integers(-4, 5, 8).astype(np.float64)]

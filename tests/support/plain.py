@@ -308,9 +308,9 @@ class PlainPart:
     """One part of a form."""
 
     def __init__(self, part, booleans):
-        self.part, self.is_whole = part, part.hashes.width_bits is not None
+        self.part, self.is_integer = part, part.hashes.width_bits is not None
         self.rows = Pool(part.hashes, booleans) if hasattr(part.hashes, "pool") else OwnRows(part.hashes)
-        self.number = int if self.is_whole else F
+        self.number = int if self.is_integer else F
 
     def buckets(self, z):
         return [self.rows.bucket(row, z) for row in range(self.part.hashes.n_rows)]
@@ -321,7 +321,7 @@ class PlainPart:
         if getattr(part.hashes, "interpolate", False):
             i, f = self.rows.between(row, z)
             pairs = zip(*([number(s) for s in part.counters[row, at]] for at in (i, i + 1)), strict=True)
-            width = 2**part.hashes.width_bits if self.is_whole else F(1.0)
+            width = 2**part.hashes.width_bits if self.is_integer else F(1.0)
             s = [below * width + (above - below) * f for below, above in pairs]
         else:
             s = [number(s) for s in part.counters[row, self.rows.bucket(row, z)]]
@@ -342,21 +342,21 @@ class PlainPart:
         total = self.number(0)
         for s in column:
             total = total + s
-        return total if self.is_whole or self.part.aggregate == "sum" else total / F(size)
+        return total if self.is_integer or self.part.aggregate == "sum" else total / F(size)
 
     def _middle(self, means):
         half = len(means) // 2
         if len(means) % 2:
             return means[half]
         both = means[half - 1] + means[half]
-        return both if self.is_whole else both * F(0.5)
+        return both if self.is_integer else both * F(0.5)
 
     def _decode(self, a):
         matrix, outputs = self.part.shared_decode, []
         for c in range(matrix.shape[1]):
             total = self.number(0)
             for k, a_k in enumerate(a):
-                total = total + (a_k >> self.part.decode_shift if self.is_whole else a_k) * self.number(matrix[k, c])
+                total = total + (a_k >> self.part.decode_shift if self.is_integer else a_k) * self.number(matrix[k, c])
             outputs.append(total)
         return outputs
 
@@ -369,7 +369,7 @@ class PlainForm:
 
     def __init__(self, model):
         self.model = model
-        self.is_whole = model.inputs.limits is not None
+        self.is_integer = model.inputs.limits is not None
         booleans = booleans_of(model.inputs)
         n_z = len(booleans) if model.projection is None else model.projection.n_components
         self.parts = []
@@ -395,7 +395,7 @@ class PlainForm:
             y = y + F(a[c]) * F(part.gain[c if len(part.gain) > 1 else 0])
         if model.linear is None:
             return y
-        if self.is_whole:
+        if self.is_integer:
             total = sum(z_j * int(slope) for z_j, slope in zip(z, model.linear[:, c], strict=True))
             return y + F(total) * F(model.linear_gain[c if len(model.linear_gain) > 1 else 0])
         for z_j, slope in zip(z, model.linear[:, c], strict=True):

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("brief_search")
 
 
 def people(n=600, seed=0):
-    """A raw table with numbers, truth values, categories and missing values, and a label that follows from them."""
+    """A raw table with numbers, booleans, categories and missing values, and a label that follows from them."""
     rng = np.random.default_rng(seed)
     frame = pandas.DataFrame(
         {
@@ -86,48 +86,48 @@ def searched(monkeypatch):
     seen = {}
     real = searching.search
 
-    def search(problem, *args, **kwargs):
-        seen["problem"], seen["trials"] = problem, real(problem, *args, **kwargs)
+    def search(data, *args, **kwargs):
+        seen["data"], seen["trials"] = data, real(data, *args, **kwargs)
         return seen["trials"]
 
     monkeypatch.setattr(searching, "search", search)
     return seen
 
 
-def test_a_teacher_answers_for_rows_that_its_copies_have_not_seen(searched):
-    """As many copies as folds, none of them trained on the rows held out; their answers are learned, not its own."""
+def test_soft_labels_are_out_of_fold(searched):
+    """As many copies as folds, none of them trained on validation rows; the soft labels are those of the copies."""
     X, y = load_iris(return_X_y=True)
     Counting.sizes.clear()
     model = Counting(C=1e4).fit(X, y)
     rs.compress(model, X, y, budget="300B", **QUICK)
-    problem = searched["problem"]
+    data = searched["data"]
     assert len(Counting.sizes) == 1 + N_FOLDS
-    assert sum(Counting.sizes[1:]) == (N_FOLDS - 1) * len(problem.kept)
-    assert np.abs(problem.answers - model.predict_proba(X)).max() > 0.01
+    assert sum(Counting.sizes[1:]) == (N_FOLDS - 1) * len(data.train_rows)
+    assert np.abs(data.soft_labels - model.predict_proba(X)).max() > 0.01
 
 
-def test_intervals_and_the_comparison_are_of_the_form_that_was_judged(searched, monkeypatch):
-    """The deployed one was trained on the rows held out, too, and would look better there than it is."""
+def test_intervals_and_the_comparison_are_of_the_model_that_was_validated(searched, monkeypatch):
+    """The deployed one was trained on the validation rows, too, and would look better there than it is."""
     X, y = load_diabetes(return_X_y=True)
     monkeypatch.setattr(quick, "fit_peers", lambda *_, **__: ([], {}))
     sketch = rs.compress(None, X, y, budget="300B", **QUICK)
-    problem, (trial, *_) = searched["problem"], searched["trials"]
-    held = problem.held
-    judged, deployed = (CompiledSketch(model) for model in (trial.judged, trial.retrained))
-    assert np.abs(judged.predict(X[held]) - deployed.predict(X[held])).max() > 0.1
-    assert sketch.summary.rows[0]["score"] == pytest.approx(np.abs(judged.predict(X[held]) - y[held]).mean())
-    expected = Intervals.of(judged.outputs(X[held]), y[held, None])
+    data, (trial, *_) = searched["data"], searched["trials"]
+    rows = data.validation_rows
+    fitted, deployed = (CompiledSketch(model) for model in (trial.fitted, trial.retrained))
+    assert np.abs(fitted.predict(X[rows]) - deployed.predict(X[rows])).max() > 0.1
+    assert sketch.summary.rows[0]["score"] == pytest.approx(np.abs(fitted.predict(X[rows]) - y[rows]).mean())
+    expected = Intervals.of(fitted.outputs(X[rows]), y[rows, None])
     np.testing.assert_array_equal(sketch.model.intervals.quantiles, expected.quantiles)
 
 
 @pytest.mark.parametrize("progress", [True, False])
 def test_who_does_better_is_said_on_the_standard_error(monkeypatch, capsys, progress):
     row = {"name": "sketch", "nbytes": 5, "score": 2.0, "loss": 1.0}
-    verdict = Comparison("accuracy", (row,), "Boosted trees did better.")
-    monkeypatch.setattr(comparing, "compare", lambda *_: verdict)
+    comparison = Comparison("accuracy", (row,), "Boosted trees did better.")
+    monkeypatch.setattr(comparing, "compare", lambda *_: comparison)
     X, y = load_iris(return_X_y=True)
     sketch = rs.compress(None, X, y, budget="300B", random_state=0, progress=progress)
-    assert sketch.summary.verdict == "Boosted trees did better."
+    assert sketch.summary.conclusion == "Boosted trees did better."
     out, err = capsys.readouterr()
     assert ("Boosted trees did better." in err) == progress
     assert out == ""
@@ -214,7 +214,7 @@ def test_a_column_that_is_always_missing():
 def test_constant_columns_and_a_class_with_one_member():
     y = np.array(["a"] * 30 + ["b"] * 29 + ["c"])
     sketch = rs.compress(None, np.ones((60, 3)), y, budget="1KB", **QUICK)
-    noise = np.sqrt(0.5 * 0.5 / 48)  # of a class's share in the rows that are not held out
+    noise = np.sqrt(0.5 * 0.5 / 48)  # of a class's share in the training rows
     assert np.abs(sketch.predict_proba(np.ones((1, 3)))[0] - np.array([30, 29, 1]) / 60).max() < 2 * noise
 
 

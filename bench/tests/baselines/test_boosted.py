@@ -45,7 +45,7 @@ def test_deterministic(X, y, task):
 
 
 def test_refuses(X, values):
-    with pytest.raises(InputError, match="nbytes=4; allowed is a whole number from 5"):
+    with pytest.raises(InputError, match="nbytes=4; allowed is an integer from 5"):
         fit_boosted(X, values, 4, task="regression")
     with pytest.raises(InputError, match="allowed are the classes 0 and 1"):
         fit_boosted(X, values, 100, task="classification")

@@ -96,7 +96,7 @@ def test_same_seed_same_student_whatever_torchs_generator_did(X, y, task, answer
     ("changes", "message"),
     [
         ({"n_numbers": 4}, "n_numbers=4; a network of 4 inputs takes at least 5"),
-        ({"n_numbers": 10.5}, "n_numbers=10.5; allowed is a whole number"),
+        ({"n_numbers": 10.5}, "n_numbers=10.5; allowed is an integer"),
         ({"teacher_outputs": np.ones(3)}, "teacher_outputs has shape .*one row for each row of X"),
         ({"n_epochs": 0}, "n_epochs=0; allowed"),
         ({"learning_rate": 0.0}, "learning_rate=0.0; allowed"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from repsketch.compare import network, tuning
-from repsketch.train import training_data as problem
+from repsketch.train import training_data
 from repsketch_bench.baselines import boosted as lightgbm
 from repsketch_bench.frontier import data, settings
 from repsketch_bench.peers import forest, fourier, prototypes
@@ -19,12 +19,12 @@ WORDS = {11: "eleven", 3: "the best three"}
     [
         f"asks {WORDS[sum(not dataset.is_set_aside for dataset in data.DATASETS.values())]} datasets",
         f"At most {data.MOST_ROWS:,} training rows",
-        f"({problem.MOST_HELD:,} at most) is held out",
-        f"tries {tuning.N_ROUGH} settings on {tuning.ROUGH_ROWS:,} rows and {WORDS[tuning.N_THOROUGH]} again",
-        f"{network.MOST_UNITS} units, {fourier.MOST_FEATURES:,} cosines, {prototypes.MOST_POINTS} prototypes, "
-        f"{forest.MOST_TREES} trees of a forest, {lightgbm.MOST_TREES:,} rounds of boosting",
-        f"Up to {tuning.SMALL_ROWS:,} rows the chosen one is then trained on all of them",
-        f"hidden layers of at most {network.MOST_UNITS} units",
+        f"({training_data.MAX_VALIDATION_ROWS:,} at most) is held out",
+        f"tries {tuning.N_SCREENED} settings on {tuning.SCREENING_ROWS:,} rows and {WORDS[tuning.N_FINAL]} again",
+        f"{network.MAX_UNITS} units, {fourier.MOST_FEATURES:,} cosines, {prototypes.MOST_POINTS} prototypes, "
+        f"{forest.MOST_TREES} trees of a forest, {lightgbm.MAX_TREES:,} rounds of boosting",
+        f"Up to {tuning.MAX_RETRAINED_ROWS:,} rows the chosen one is then trained on all of them",
+        f"hidden layers of at most {network.MAX_UNITS} units",
         f"from a seed of {fourier.SEED_NBYTES} bytes; at most {fourier.MOST_FEATURES:,} of them",
     ],
 )

@@ -149,9 +149,10 @@ def test_ablations_are_sketches_within_the_budget(method, ran, brief_search):
 
 def test_what_ablations_leave(ran):
     problem = Case("wine", 0, is_quick=True).plain
-    without = ABLATIONS["without a teacher"].problem(problem.answered(problem.labels))
-    assert without.answers is None
-    refits = {refit for effort in ABLATIONS["without refits"].efforts for refit in effort.refits}
+    without = ABLATIONS["without a teacher"].data(problem.with_soft_labels(problem.labels))
+    assert without.soft_labels is None
+    effort = ABLATIONS["without refits"].effort
+    refits = {refit for fit in (effort.screening, effort.local_search, effort.final) for refit in fit.refits}
     assert refits == {AS_GROWN}
     assert ABLATIONS["without thresholds"].change(Recipe("interpolated", 0.5, n_stacked=2)).n_stacked == 0
     assert ABLATIONS["without thresholds"].change(Recipe("fine thresholds", 0.5)) is None

@@ -4,21 +4,21 @@ import pytest
 
 from repsketch.compare import descent
 from repsketch_bench.peers import PEERS, tune_each
-from support.problems import BUDGETS, problem_of
+from support.datasets import BUDGETS, data_of
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _short_trainings():
     """Seconds instead of minutes: these problems are easy."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(descent, "ROUGH_STEPS", 60)
-        patch.setattr(descent, "THOROUGH_STEPS", 400)
+        patch.setattr(descent, "SCREENING_STEPS", 60)
+        patch.setattr(descent, "FINAL_STEPS", 400)
         yield
 
 
 @pytest.fixture(scope="session", params=["two classes", "three classes", "values"])
 def problem(request):
-    return problem_of(request.param)
+    return data_of(request.param)
 
 
 @pytest.fixture(scope="session", params=list(PEERS))

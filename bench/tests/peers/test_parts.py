@@ -5,18 +5,18 @@ import pytest
 import torch
 
 from repsketch.compare.features import FARTHEST, Features
-from repsketch.compare.rounding import rounded, rounded_halves, whole
+from repsketch.compare.rounding import rounded, rounded_halves, to_int8
 from repsketch.model.numbers import decode_bfloat16
 from repsketch_bench.baselines.networks import matrix_nbytes
 from repsketch_bench.peers.sparse import most_nonzeros, pack_matrix, unpack_matrix
-from support.problems import problem_of, rows_of
+from support.datasets import data_of, rows_of
 
 
 def test_what_is_trained_is_what_is_kept():
     values = torch.randn(2, 30, 5, generator=torch.Generator().manual_seed(0), requires_grad=True)
     trained = rounded(values, (1,))
     for member in range(2):
-        numbers, steps = whole(values[member].detach(), (0,))
+        numbers, steps = to_int8(values[member].detach(), (0,))
         assert np.array_equal(trained[member].detach().numpy(), numbers * decode_bfloat16(steps))
         assert np.abs(numbers).max() >= 126  # steps have eight bits, and may be a little too large
     trained.sum().backward()
@@ -45,7 +45,7 @@ def test_nonzeros_fit_wherever_they_are(nbytes):
 
 
 def test_features_are_standardised_marked_and_one_hot():
-    problem = problem_of("values")
+    problem = data_of("values")
     features = Features.of(problem)
     values = features.values(problem.X)
     assert features.columns.tolist() == [0, 1, 2, 3]  # the constant is left out, which one bit a column says

@@ -7,12 +7,12 @@ import pytest
 
 from repsketch.compare import boosted, linear, network
 from repsketch.compare import peers as quick
-from repsketch.compare.peer import held_loss
-from repsketch.compare.tuning import N_ROUGH
+from repsketch.compare.peer import validation_loss
+from repsketch.compare.tuning import N_SCREENED
 from repsketch.errors import InputError
 from repsketch.train.training_data import TrainingData
 from repsketch_bench.peers import PEERS, tune_each
-from support.problems import BUDGETS, problem_of, rows_of
+from support.datasets import BUDGETS, data_of, rows_of
 
 TREES = ("boosted trees", "forest")
 D = 2 + 1 + 1 + 4  # numbers, the mark of the one with gaps, a truth value, categories
@@ -55,8 +55,8 @@ def test_bytes_are_within_the_budget_and_those_of_what_is_kept(fitted, problem):
 
 
 def test_learns_numbers_categories_and_gaps(fitted, problem):
-    constant = problem.objective(problem.kept, 0.0).start()
-    floor = problem.held_objective.loss(np.repeat(constant[None], len(problem.held), axis=0))
+    constant = problem.objective(problem.train_rows, 0.0).start()
+    floor = problem.validation_objective.loss(np.repeat(constant[None], len(problem.validation_rows), axis=0))
     small, large = (fitted[budget] for budget in BUDGETS)
     share = 0.85 if large.name in ("linear", "forest") else 0.6
     assert large.loss < share * floor
@@ -65,9 +65,9 @@ def test_learns_numbers_categories_and_gaps(fitted, problem):
 
 def test_the_loss_is_that_of_the_outputs(fitted, problem):
     for model in fitted.values():
-        outputs = model.outputs(problem.X[problem.held])
-        assert outputs.shape == (len(problem.held), problem.n_outputs)
-        assert held_loss(problem, outputs) == pytest.approx(model.loss)
+        outputs = model.outputs(problem.X[problem.validation_rows])
+        assert outputs.shape == (len(problem.validation_rows), problem.n_outputs)
+        assert validation_loss(problem, outputs) == pytest.approx(model.loss)
 
 
 def test_predicts_from_what_it_keeps(fitted, problem):
@@ -100,7 +100,7 @@ def test_trees_have_leaves_on_one_grid(fitted, problem):
 
 @pytest.mark.parametrize("name", PEERS)
 def test_the_same_seed_gives_the_same_model(name):
-    problem, peer = problem_of("two classes"), PEERS[name]
+    problem, peer = data_of("two classes"), PEERS[name]
     options = {"is_distilled": peer.is_distilled, "is_quick": True}
     first, again = (tune_each(peer.kind, problem, [200], seed=5, **options)[200] for _ in range(2))
     assert {key: array.tobytes() for key, array in first.stored.items()} == {
@@ -112,16 +112,16 @@ def test_the_same_seed_gives_the_same_model(name):
 @pytest.mark.parametrize("name", PEERS)
 def test_nothing_is_so_small(name):
     peer = PEERS[name]
-    assert tune_each(peer.kind, problem_of("three classes"), [9], is_distilled=peer.is_distilled)[9] is None
+    assert tune_each(peer.kind, data_of("three classes"), [9], is_distilled=peer.is_distilled)[9] is None
 
 
 def test_a_teacher_is_needed_to_be_taught():
-    with pytest.raises(InputError, match="has no teacher's answers"):
-        boosted.fit(problem_of("values", has_answers=False), 100, is_distilled=True)
+    with pytest.raises(InputError, match="have no soft labels"):
+        boosted.fit(data_of("values", has_soft_labels=False), 100, is_distilled=True)
 
 
 def test_without_a_teacher():
-    problem = problem_of("three classes", has_answers=False)
+    problem = data_of("three classes", has_soft_labels=False)
     models, left_out = quick.fit_peers(problem, 400)
     assert [model.name for model in models] == ["boosted trees", "int8 network", "linear"]
     assert all(model.nbytes <= 400 for model in models)
@@ -130,15 +130,15 @@ def test_without_a_teacher():
 
 
 def test_kinds_that_are_not_so_small_are_left_out():
-    models, left_out = quick.fit_peers(problem_of("two classes"), 12)
+    models, left_out = quick.fit_peers(data_of("two classes"), 12)
     assert [model.name for model in models] == ["boosted trees"]
     assert left_out == dict.fromkeys(("int8 network", "linear"), "none is as small as 12 bytes")
 
 
 def test_one_method_at_a_time():
-    problem = problem_of("two classes")
+    problem = data_of("two classes")
     models = [module.fit(problem, 128, seed=1, is_distilled=True) for module in (network, linear)]
-    assert [model.n_tried for model in models] == [N_ROUGH, N_ROUGH]
+    assert [model.n_tried for model in models] == [N_SCREENED, N_SCREENED]
     assert all(model.nbytes <= 128 for model in models)
 
 

@@ -5,28 +5,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from repsketch.compare.peer import Budgeted
-from repsketch.compare.tuning import N_ROUGH, N_THOROUGH, Kind, tune_each
+from repsketch.compare.peer import PeerModel
+from repsketch.compare.tuning import N_FINAL, N_SCREENED, PeerMethod, tune_each
 from repsketch_bench.peers import PEERS
-from support.problems import problem_of
+from support.datasets import data_of
 
 
-class Recorded(Kind):
+class Recorded(PeerMethod):
     """A kind whose loss is its setting, but for the third best, which is the best on all rows."""
 
     name, calls = "recorded", []
 
     def settings(self, nbytes):
-        return [{"place": place} for place in range(N_ROUGH)]
+        return [{"place": place} for place in range(N_SCREENED)]
 
     def shape(self, setting, nbytes):
         return min(nbytes, 50) if nbytes > 10 else None
 
     def fit(self, shape, settings):
-        self.calls.append((len(self.problem.kept), shape, [setting["place"] for setting in settings]))
-        losses = [-1.0 if not self.is_rough and s["place"] == 2 else float(s["place"]) for s in settings]
+        self.calls.append((len(self.data.train_rows), shape, [setting["place"] for setting in settings]))
+        losses = [-1.0 if not self.is_screening and s["place"] == 2 else float(s["place"]) for s in settings]
         stored = {"all": np.zeros(shape, np.uint8)}
-        return [Budgeted("recorded", lambda X: X, stored, loss, s) for s, loss in zip(settings, losses, strict=True)]
+        return [PeerModel("recorded", lambda X: X, stored, loss, s) for s, loss in zip(settings, losses, strict=True)]
 
 
 @pytest.fixture
@@ -36,9 +36,9 @@ def calls(monkeypatch):
 
 
 def test_the_best_few_are_fitted_again(calls):
-    best = tune_each(Recorded, problem_of("values"), [20])[20]
-    assert calls == [(560, 20, list(range(N_ROUGH))), (560, 20, list(range(N_THOROUGH))), (700, 20, [2])]
-    assert (best.settings, best.loss, best.n_tried) == ({"place": 2}, -1.0, N_ROUGH)
+    best = tune_each(Recorded, data_of("values"), [20])[20]
+    assert calls == [(560, 20, list(range(N_SCREENED))), (560, 20, list(range(N_FINAL))), (700, 20, [2])]
+    assert (best.settings, best.loss, best.n_tried) == ({"place": 2}, -1.0, N_SCREENED)
 
 
 def test_a_last_training_that_fails_is_dropped(calls, monkeypatch):
@@ -46,24 +46,24 @@ def test_a_last_training_that_fails_is_dropped(calls, monkeypatch):
     fit = Recorded.fit
 
     def failing(self, shape, settings):
-        loss = 0.5 if self.problem.spares_none else None
+        loss = 0.5 if self.data.trains_on_all else None
         return [replace(model, name="failed", loss=loss) if loss else model for model in fit(self, shape, settings)]
 
     monkeypatch.setattr(Recorded, "fit", failing)
-    best = tune_each(Recorded, problem_of("values"), [20])[20]
+    best = tune_each(Recorded, data_of("values"), [20])[20]
     assert len(calls) == 3
     assert (best.name, best.loss) == ("recorded", -1.0)
 
 
 def test_budgets_of_one_shape_share_their_fits(calls):
-    found = tune_each(Recorded, problem_of("values"), [5, 60, 70])
+    found = tune_each(Recorded, data_of("values"), [5, 60, 70])
     assert found[5] is None
     assert found[60].nbytes == found[70].nbytes == 50
     assert len(calls) == 3
 
 
 def test_in_a_hurry_nothing_is_trained_again(calls):
-    tune_each(Recorded, problem_of("values"), [20], is_quick=True)
+    tune_each(Recorded, data_of("values"), [20], is_quick=True)
     assert calls == [(560, 20, [0, 12, 23, 35]), (560, 20, [0])]
 
 
@@ -71,19 +71,19 @@ def test_in_a_hurry_nothing_is_trained_again(calls):
 @pytest.mark.parametrize("nbytes", [1_000, 4_000, 60_000])
 def test_every_peer_tries_as_many_settings(name, nbytes):
     peer = PEERS[name]
-    kind = peer.kind(problem_of("two classes"), is_distilled=peer.is_distilled, seed=0, largest=nbytes, is_rough=True)
+    kind = peer.kind(data_of("two classes"), is_distilled=peer.is_distilled, seed=0, largest=nbytes, is_screening=True)
     settings = list(kind.settings(nbytes))
-    assert len({repr(setting) for setting in settings}) == len(settings) == N_ROUGH
+    assert len({repr(setting) for setting in settings}) == len(settings) == N_SCREENED
 
 
 @pytest.mark.parametrize("name", PEERS)
 def test_the_final_model_has_seen_all_rows(name):
     """It is another model, as large, and what the rows held out decided about it stays."""
-    problem, peer = problem_of("two classes"), PEERS[name]
-    options = {"is_distilled": peer.is_distilled, "seed": 2, "largest": 300, "is_rough": True}
+    problem, peer = data_of("two classes"), PEERS[name]
+    options = {"is_distilled": peer.is_distilled, "seed": 2, "largest": 300, "is_screening": True}
     kind = peer.kind(problem, **options)
     setting, chosen = kind.fit_all(list(kind.settings(300))[3:4], 300)[0]
-    again = peer.kind(problem.whole(), **options).fit_again(chosen, setting, 300)
+    again = peer.kind(problem.on_all_rows(), **options).fit_again(chosen, setting, 300)
     assert again.nbytes <= 300
     assert not np.array_equal(again.outputs(problem.X), chosen.outputs(problem.X))
     for key in ("stopped", "n_trees"):

@@ -1,4 +1,4 @@
-"""The command line: one file a verb."""
+"""The command line: one module for each command."""
 
 import sys
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ def main() -> None:
 
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a terminal may not know all letters of a file
+            stream.reconfigure(errors="backslashreplace")  # a terminal may not have all characters of a file
     try:
         typer = require("typer", "cli")
     except RepSketchError as error:
@@ -34,28 +34,28 @@ def main() -> None:
         """Turn any trained model into a few kilobytes of counters that predict by hashing."""
 
     app.command(cls=CompressCommand)(compress)
-    for verb in (predict, inspect, demo):
-        app.command()(verb)
-    for name, command in _commands_of_others():
-        app.add_typer(command, name=name) if isinstance(command, typer.Typer) else app.command(name)(command)
+    for command in (predict, inspect, demo):
+        app.command()(command)
+    for name, plugin in _plugin_commands():
+        app.add_typer(plugin, name=name) if isinstance(plugin, typer.Typer) else app.command(name)(plugin)
     try:
         app()
-    except (RepSketchError, OSError) as error:  # OSError: a file that is gone, a disk that is full
+    except (RepSketchError, OSError) as error:  # OSError: a missing file, a full disk
         _end(error)
     except MemoryError:
-        _end("the memory is too small for this table; give fewer rows or columns.")
+        _end("there is not enough memory for this table; give fewer rows or columns.")
     except KeyboardInterrupt:
         _end("stopped", code=130)
 
 
-def _commands_of_others() -> Iterator[tuple[str, Any]]:
+def _plugin_commands() -> Iterator[tuple[str, Any]]:
     """Commands that installed packages add, such as repsketch-bench: functions, or Typer applications."""
     for entry in sorted(entry_points(group="repsketch.commands"), key=lambda entry: entry.name):
         yield entry.name, entry.load()
 
 
-def _print_version(is_asked: bool) -> None:
-    if is_asked:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         from .. import __version__
 
         print(f"repsketch {__version__}")

@@ -20,18 +20,18 @@ from ..teacher.targets import read_targets
 from ..train.budget import parse_budget
 from .folder import output_folder
 from .summary import print_summary, summarize
-from .tables import asked_for, check_text, read_test, split_table, thinned
+from .tables import check_text, read_test, split_table, thinned, with_forced_columns
 from .terminal import printable
 
-_LATER = (".pt2", ".skops", ".joblib", ".pkl")
-_ROOM_BESIDE = 1 << 16  # bytes of names, labels and scores beside the budget
+_UNSUPPORTED = (".pt2", ".skops", ".joblib", ".pkl")
+_METADATA_NBYTES = 1 << 16  # of names, labels and scores in a file, beyond the budget
 
 
 class CompressCommand(typer.core.TyperCommand):
-    """The verb, with a usage line that shows both ways to call it."""
+    """The command, with a usage line that shows both ways to call it."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """What stands after the name of the verb."""
+        """The usage after the name of the command."""
         return ["[OPTIONS]", "(MODEL DATA | --train DATA)"]
 
 
@@ -39,66 +39,70 @@ def compress(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="[MODEL] DATA", help="an .onnx file and a table; with --train the table alone", show_default=False
+            metavar="[MODEL] DATA", help="an .onnx file and a table; with --train only the table", show_default=False
         ),
     ],
     target: Annotated[str | None, typer.Option("--target", "-t", help="column to predict: its name or number")] = None,
     budget: Annotated[
-        str, typer.Option("--budget", "-b", help="bytes that a device may hold: 700, 512B, 1.5KB, 1MB")
+        str, typer.Option("--budget", "-b", help="bytes of the sketch on a device, at most: 700, 512B, 1.5KB, 1MB")
     ] = "4KB",
     output: Annotated[Path, typer.Option("--output", "-o", help="folder for model.rsk and summary.json")] = Path(
         "sketch"
     ),
-    train: Annotated[bool, typer.Option("--train", help="train a teacher from the table; no MODEL then")] = False,
-    task: Annotated[str | None, typer.Option(help="classification or regression, where it is not obvious")] = None,
-    test: Annotated[Path | None, typer.Option(help="table to score on, instead of a fifth of DATA")] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="column to leave out; may be given again")] = None,
+    train: Annotated[bool, typer.Option("--train", help="train a teacher on the table; without MODEL")] = False,
+    task: Annotated[str | None, typer.Option(help="classification or regression, if it cannot be inferred")] = None,
+    test: Annotated[Path | None, typer.Option(help="table of test rows; by default a fifth of DATA")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="column to leave out; may be repeated")] = None,
     use: Annotated[
-        list[str] | None, typer.Option(help="column to use although every row has its own value; may be given again")
+        list[str] | None, typer.Option(help="column to use even if its values differ in every row; may be repeated")
     ] = None,
-    encoding: Annotated[str | None, typer.Option(help="of CSV files that are not UTF-8, such as cp1252")] = None,
-    seed: Annotated[int, typer.Option(help="of everything random; the same one gives the same bytes", min=0)] = 0,
+    encoding: Annotated[
+        str | None, typer.Option(help="encoding of CSV files that are not UTF-8, such as cp1252")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="seed of everything random; the same seed gives the same bytes", min=0)] = 0,
     time_limit: Annotated[
-        float | None, typer.Option(help="seconds for training and search, after the table has been read")
+        float | None, typer.Option(help="seconds for training and search, after the table is read")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print the summary as JSON")] = False,
 ) -> None:
-    """Make the best sketch of a model within a budget of bytes, and say how good it is.
+    """Compress a model to the best sketch within a budget of bytes, and report its score.
 
-    DATA is a table: .csv, .csv.gz, .tsv, .parquet, .npz or LIBSVM text. With --train it is all that is needed:
+    DATA is a table: .csv, .csv.gz, .tsv, .parquet, .npz or LIBSVM text. With --train it is the only input:
 
       repsketch compress --train data.csv --target income --budget 1KB -o small
 
       repsketch compress model.onnx data.csv --target income --budget 1KB -o small
     """
     log_to_stderr()
-    teacher_file, data_file = _told_apart(files, train)
+    teacher_file, data_file = _split_arguments(files, train)
     nbytes = parse_budget(budget)
     if task is not None:
         check_choice("task", task, TASKS)
     if time_limit is not None:
         check_number("time_limit", time_limit, 0.0, open_ends=True)
-    with output_folder(output, nbytes + _ROOM_BESIDE) as (sketch_file, summary_file):
+    with output_folder(output, nbytes + _METADATA_NBYTES) as (sketch_file, summary_file):
         require("torch", "train")
         require("sklearn", "train")
         from .teachers import open_onnx
 
-        table = asked_for(read_table(data_file, target, drop=drop or (), encoding=encoding), use or ())
+        table = with_forced_columns(read_table(data_file, target, drop=drop or (), encoding=encoding), use or ())
         if train and table.y is None:
             raise InputError(f"--train needs --target, the column of {table.name} to predict.")
         check_text(table)
-        learnt, scored = split_table(table, seed) if test is None else (table, read_test(test, table, encoding))
-        started, n_rows = time.monotonic(), learnt.n_rows
+        train_table, test_table = (
+            split_table(table, seed) if test is None else (table, read_test(test, table, encoding))
+        )
+        started, n_rows = time.monotonic(), train_table.n_rows
         if time_limit is not None:
-            learnt = thinned(learnt, time_limit, seed)
+            train_table = thinned(train_table, time_limit, seed)
         if teacher_file is None:
-            teacher = _train(learnt, task, seed, time_limit, not as_json)
+            teacher = _train(train_table, task, seed, time_limit, not as_json)
         else:
-            teacher = open_onnx(teacher_file, learnt, task)
+            teacher = open_onnx(teacher_file, train_table, task)
         sketch = compress_model(
             teacher,
-            learnt.X,
-            learnt.y,
+            train_table.X,
+            train_table.y,
             budget=nbytes,
             random_state=seed,
             time_limit=None if time_limit is None else _remaining(time_limit, started),
@@ -107,8 +111,8 @@ def compress(
         name = "gradient-boosted trees, trained here" if teacher_file is None else printable(teacher_file.name)
         content = sketch.to_bytes({"target": table.target, "teacher": name})
         summary = {
-            **summarize(sketch, as_teacher(teacher), learnt, scored, teacher_file),
-            "n_left_out": n_rows - learnt.n_rows,
+            **summarize(sketch, as_teacher(teacher), train_table, test_table, teacher_file),
+            "n_left_out": n_rows - train_table.n_rows,
             "sizes": {"budget": nbytes, "device": sketch.nbytes, "file": len(content)},
             "seconds": round(time.monotonic() - started, 1),
             "files": [str(sketch_file), str(summary_file)],
@@ -116,24 +120,24 @@ def compress(
         summary["teacher"]["name"] = name
         text = json.dumps(summary, indent=1, ensure_ascii=False, default=float) + "\n"
         write_atomically(sketch_file, content)
-        write_atomically(summary_file, text.encode(errors="backslashreplace"))  # bytes of a path that are no text
+        write_atomically(summary_file, text.encode(errors="backslashreplace"))  # a path may have bytes that are no text
     if as_json:
         print(json.dumps(summary, indent=1, default=float))
     else:
         print_summary(summary)
 
 
-def _told_apart(files: list[Path], train: bool) -> tuple[Path | None, Path]:
-    """The model, or None to train one, and the table."""
+def _split_arguments(files: list[Path], train: bool) -> tuple[Path | None, Path]:
+    """The path of the model, or None to train one, and the path of the table."""
     given = " and ".join(repr(str(path)) for path in files)
     if train and len(files) != 1:
         raise InputError(f"--train with several files, {given}; allowed is --train DATA alone.")
     if train:
         return None, files[0]
     ending = files[0].suffix.lower()
-    if ending in _LATER:
+    if ending in _UNSUPPORTED:
         raise InputError(
-            f"{str(files[0])!r}: not yet: {ending} models; export the model to .onnx, or use --train DATA."
+            f"{str(files[0])!r}: {ending} models are not supported yet; export the model to .onnx, or use --train DATA."
         )
     if ending != ".onnx" or len(files) != 2:
         raise InputError(
@@ -143,16 +147,16 @@ def _told_apart(files: list[Path], train: bool) -> tuple[Path | None, Path]:
 
 
 def _remaining(time_limit: float, started: float) -> float:
-    """Seconds of the limit that are left, and never none: without any search there is no sketch."""
+    """Remaining seconds of the limit, at least a tenth of it: without a search there is no sketch."""
     return max(time_limit - (time.monotonic() - started), 0.1 * time_limit)
 
 
 def _train(table: Table, task: str | None, seed: int, time_limit: float | None, progress: bool) -> Any:
     """A scikit-learn model, fitted to the table."""
-    from ..teacher.default import TEACHER_SHARE, train_teacher
+    from ..teacher.default import TIME_SHARE, train_teacher
 
     found = read_targets(None, table.X, table.y, task, table.n_rows).task
     assert table.y is not None
-    seconds = None if time_limit is None else TEACHER_SHARE * time_limit
+    seconds = None if time_limit is None else TIME_SHARE * time_limit
     with progress_bar("training a teacher", None, enabled=progress):
         return train_teacher(table.X, table.y, found, seed, seconds)

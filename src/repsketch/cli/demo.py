@@ -1,4 +1,4 @@
-"""``repsketch demo``: the whole flow on scikit-learn's digits, with a table of what each stage costs."""
+"""``repsketch demo``: all stages on scikit-learn's digits, with a table of what each costs."""
 
 
 def demo() -> None:
@@ -31,9 +31,9 @@ def demo() -> None:
     # A query of the kernel model: the projection, then a distance and a weight vector for every point.
     n_points, p = kernel.points.shape
     kernel_flops = 2 * kernel.n_features * p + n_points * (3 * p + 2 * kernel.n_outputs)
-    said = as_teacher(network).label(X_test).values.argmax(axis=1)
+    predicted_labels = as_teacher(network).label(X_test).values.argmax(axis=1)
     stages = [
-        ("teacher: network 256/128", said, cost.nbytes(32), cost.paper_flops),
+        ("teacher: network 256/128", predicted_labels, cost.nbytes(32), cost.paper_flops),
         ("kernel: 256 points", kernel.predict(X_test), 4 * kernel.n_parameters, kernel_flops),
         ("sketch: 200 x 4 counters", sketch.predict(X_test), sketch.nbytes, sketch.cost().paper_flops),
         ("compressed to 2KB", small.predict(X_test), small.nbytes, small.cost().paper_flops),

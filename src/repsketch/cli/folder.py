@@ -1,4 +1,4 @@
-"""The folder that ``repsketch compress`` writes to: tried before an hour of training, not after it."""
+"""The output folder of ``repsketch compress``, checked before an hour of training, not after it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -8,14 +8,14 @@ from ..errors import InputError
 from ..files import check_writable
 
 FILES = ("model.rsk", "summary.json")
-_MOST_TRIED = 1 << 24  # bytes written to see whether there is room
+_MAX_TRIED = 1 << 24  # bytes written to check for free space
 
 
 @contextmanager
 def output_folder(folder: Path, nbytes: int) -> Iterator[tuple[Path, ...]]:
-    """Make the folder, see that ``nbytes`` can be written to each file in it, and yield the paths of the files.
+    """Make the folder, check that ``nbytes`` can be written to each file in it, and yield the paths of the files.
 
-    Folders that were made are removed if the work inside fails.
+    New folders are removed if the work inside fails.
     """
     made: list[Path] = []
     try:
@@ -25,7 +25,7 @@ def output_folder(folder: Path, nbytes: int) -> Iterator[tuple[Path, ...]]:
                     path.mkdir()
                     made.append(path)
             for name in FILES:
-                check_writable(folder / name, min(nbytes, _MOST_TRIED))
+                check_writable(folder / name, min(nbytes, _MAX_TRIED))
         except (OSError, InputError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             if isinstance(error, FileExistsError):
@@ -37,6 +37,6 @@ def output_folder(folder: Path, nbytes: int) -> Iterator[tuple[Path, ...]]:
         yield tuple(folder / name for name in FILES)
     except BaseException:
         for path in reversed(made):
-            with suppress(OSError):  # not empty: somebody else uses it by now
+            with suppress(OSError):  # not empty: another process uses it by now
                 path.rmdir()
         raise

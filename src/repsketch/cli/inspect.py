@@ -15,7 +15,7 @@ def inspect(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="a .rsk file")],
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
-    """Say what a .rsk file is: what it takes, what it answers, how it is made, what it needs."""
+    """Show what a .rsk file holds: its outputs, inputs, rows and sizes."""
     facts = describe(file)
     if as_json:
         print(json.dumps(facts, indent=1))  # in ASCII: a terminal shows it, and scripts read the same
@@ -29,19 +29,19 @@ def inspect(
 
 
 def lines_of(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """The facts in plain words, one pair of name and text a line."""
+    """The facts as pairs of name and text, one for each line."""
     lines = [
-        ("answers", _answers(facts)),
-        ("takes", _takes(facts)),
-        ("arithmetic", "whole numbers" if facts["precision"] == "int" else str(facts["precision"])),
+        ("predicts", _outputs(facts)),
+        ("takes", _inputs(facts)),
+        ("arithmetic", "integers" if facts["precision"] == "int" else str(facts["precision"])),
         ("on a device", f"{facts['device_nbytes']:,} bytes"),
         ("this file", f"{facts['file_nbytes']:,} bytes, format {facts['format_version']}"),
     ]
     if facts["projection"]:
         lines.insert(2, ("projection", facts["projection"]))
-    for place, part in enumerate(facts["parts"]):
-        name = "rows" if len(facts["parts"]) == 1 else f"rows, part {place}"
-        lines.append((name, _part(part)))
+    for place, rows in enumerate(facts["parts"]):
+        name = "rows" if len(facts["parts"]) == 1 else f"rows, group {place}"
+        lines.append((name, _rows(rows)))
     if facts["linear"]:
         lines.append(("linear term", facts["linear"]))
     if facts["is_additive"]:
@@ -50,7 +50,7 @@ def lines_of(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
-def _answers(facts: dict[str, Any]) -> str:
+def _outputs(facts: dict[str, Any]) -> str:
     if facts["task"] != "classification":
         n = facts["n_outputs"]
         values = "a value" if n == 1 else f"{n} values"
@@ -60,7 +60,7 @@ def _answers(facts: dict[str, Any]) -> str:
     return f"classification: {listed(facts['classes'])}"
 
 
-def _takes(facts: dict[str, Any]) -> str:
+def _inputs(facts: dict[str, Any]) -> str:
     words = [f"{facts['n_features']:,} columns"]
     if facts["n_columns"] != facts["n_features"]:
         words.append(f"of which {facts['n_columns']:,} are used")
@@ -71,7 +71,7 @@ def _takes(facts: dict[str, Any]) -> str:
     return ", ".join(words) + names
 
 
-def _part(part: dict[str, Any]) -> str:
-    rows = f"{part['n_rows']:,} rows of {part['n_buckets']} buckets, {part['counters']} counters, {part['aggregate']}"
-    codes = f"{part['n_concat']} codes a row" if part["n_concat"] > 1 else "one code a row"
-    return f"{rows}; {codes}: {part['hash']}; {part['nbytes']:,} bytes"
+def _rows(rows: dict[str, Any]) -> str:
+    sizes = f"{rows['n_rows']:,} rows of {rows['n_buckets']} buckets, {rows['counters']} counters, {rows['aggregate']}"
+    codes = f"{rows['n_concat']} codes a row" if rows["n_concat"] > 1 else "one code a row"
+    return f"{sizes}; {codes}: {rows['hash']}; {rows['nbytes']:,} bytes"

@@ -1,4 +1,4 @@
-"""``repsketch predict``: what a .rsk file says about the rows of a table."""
+"""``repsketch predict``: predictions of a .rsk file for the rows of a table."""
 
 import io
 import json
@@ -14,7 +14,7 @@ from ..data.tables import read_table
 from ..errors import InputError, require
 from ..files import check_writable, write_atomically
 from ..sketch import load
-from .scores import METRICS, said, score
+from .scores import METRICS, format_score, score
 from .terminal import printable
 
 ENDINGS = (".csv", ".parquet", ".npz")
@@ -29,16 +29,20 @@ def predict(
         Path | None,
         typer.Option("--output", "-o", help="file to write: .csv, .parquet, .npz; without it CSV is printed"),
     ] = None,
-    proba: Annotated[bool, typer.Option("--proba", help="give the probability of every class, too")] = False,
-    interval: Annotated[bool, typer.Option("--interval", help="give the ends of an interval of each value")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="add the probability of every class")] = False,
+    interval: Annotated[bool, typer.Option("--interval", help="add the ends of a prediction interval")] = False,
     confidence: Annotated[
-        float | None, typer.Option(help="how often an interval holds the true value; 0.95 if not given")
+        float | None, typer.Option(help="probability that an interval holds the true value; 0.95 by default")
     ] = None,
-    target: Annotated[str | None, typer.Option("--target", "-t", help="column of true answers to score by")] = None,
-    encoding: Annotated[str | None, typer.Option(help="of a CSV file that is not UTF-8, such as cp1252")] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="column of true labels or values to score against")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="encoding of a CSV file that is not UTF-8, such as cp1252")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
-    """Predict every row of a table. Columns are found by name where the file knows names; others are ignored."""
+    """Predict every row of a table. Columns are found by name if the file has names; other columns are ignored."""
     if confidence is not None and not interval:
         raise InputError(f"--confidence {confidence:g} without --interval; give both.")
     if output is not None and output.suffix.lower() not in ENDINGS:
@@ -53,10 +57,10 @@ def predict(
     table = read_table(data, target, text=text, n_features=sketch.n_features, encoding=encoding)
     if not known.names and table.X.shape[1] != sketch.n_features:
         given = (
-            f"{table.name} has {table.X.shape[1]} columns, but {file.name} takes {sketch.n_features} and knows no names"
+            f"{table.name} has {table.X.shape[1]} columns, but {file.name} takes {sketch.n_features} and has no names"
         )
-        raise InputError(f"{given}; give these columns alone, the true answers split off with --target.")
-    said_so = Answers(
+        raise InputError(f"{given}; give these columns only, with the target split off by --target.")
+    predictions = Predictions(
         sketch.predict(table.X),
         sketch.predict_proba(table.X) if proba else None,
         sketch.classes,
@@ -67,28 +71,28 @@ def predict(
     facts: dict[str, Any] = {"n_rows": table.n_rows}
     if target is not None:
         assert table.y is not None
-        facts |= {"metric": METRICS[sketch.task], "score": score(said_so.predictions, table.y, sketch.task)}
+        facts |= {"metric": METRICS[sketch.task], "score": score(predictions.predictions, table.y, sketch.task)}
     if output is not None:
-        write_atomically(output, said_so.to_bytes(output.suffix.lower()))
+        write_atomically(output, predictions.to_bytes(output.suffix.lower()))
     if as_json:
-        answers = said_so.to_dict() if output is None else {"output": str(output)}
-        print(json.dumps({**facts, **answers}))
+        content = predictions.to_dict() if output is None else {"output": str(output)}
+        print(json.dumps({**facts, **content}))
         return
     if output is None:
-        _print_csv(said_so.to_bytes(".csv"))
+        _print_csv(predictions.to_bytes(".csv"))
     if target is not None:
-        line = f"{facts['metric']} {said(facts['score'], sketch.task)} on {table.n_rows:,} rows"
+        line = f"{facts['metric']} {format_score(facts['score'], sketch.task)} on {table.n_rows:,} rows"
         print(line, file=sys.stderr)
 
 
 def _print_csv(content: bytes) -> None:
-    """Bytes as they are into a pipe or a file; on a terminal, labels must not act: they are escaped there."""
+    """Print CSV: unchanged into a pipe or a file, escaped on a terminal, which labels must not control."""
     if sys.stdout.isatty():
         for line in content.decode().removesuffix("\n").split("\n"):
             print(printable(line))
     elif hasattr(
         sys.stdout, "buffer"
-    ):  # UTF-8 in every locale; unbuffered, sys.stdout may write a part and say nothing
+    ):  # UTF-8 in every locale; sys.stdout, unbuffered, may write less without an error
         sys.stdout.flush()
         with open(sys.stdout.fileno(), "wb", closefd=False) as file:
             file.write(content)
@@ -97,7 +101,7 @@ def _print_csv(content: bytes) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class Predictions:
     """Predictions (n,), or (n, C) of several values, probabilities (n, C) of ``classes``, and ends of intervals."""
 
     predictions: np.ndarray
@@ -117,7 +121,7 @@ class Answers:
     def to_bytes(self, ending: str) -> bytes:
         """The content of a file.
 
-        >>> Answers(np.array(["a", "b"]), np.array([[0.75, 0.25], [0.5, 0.5]])).to_bytes(".csv").decode().split()
+        >>> Predictions(np.array(["a", "b"]), np.array([[0.75, 0.25], [0.5, 0.5]])).to_bytes(".csv").decode().split()
         ['prediction,probability_0,probability_1', 'a,0.75,0.25', 'b,0.5,0.5']
         """
         buffer = io.BytesIO()

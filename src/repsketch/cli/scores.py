@@ -1,4 +1,4 @@
-"""How good predictions are: accuracy for labels, the mean absolute error for values."""
+"""Scores of predictions: accuracy of labels, mean absolute error of values."""
 
 import numpy as np
 
@@ -24,17 +24,17 @@ def score(predicted: np.ndarray, truth: np.ndarray, task: str | None) -> float:
     return float(np.abs(predicted - truth.astype(np.float64).reshape(len(truth), *predicted.shape[1:])).mean())
 
 
-def answers(outputs: TeacherOutputs) -> np.ndarray:
-    """What a teacher would predict, as ``Sketch.predict`` gives it: labels, or values."""
+def predicted_by(outputs: TeacherOutputs) -> np.ndarray:
+    """Predictions of a teacher, as from ``Sketch.predict``: labels, or values."""
     if outputs.classes is not None:
         return outputs.classes[to_choice(outputs.values)]
     return outputs.values[:, 0] if outputs.values.shape[1] == 1 else outputs.values
 
 
-def said(value: float, task: str | None) -> str:
-    """A score as a person reads it.
+def format_score(value: float, task: str | None) -> str:
+    """A score with a suitable number of digits.
 
-    >>> said(0.87654, "classification"), said(1.5, "regression"), said(12345.678, "regression")
+    >>> format_score(0.87654, "classification"), format_score(1.5, "regression"), format_score(12345.678, "regression")
     ('0.8765', '1.500', '12,346')
     """
     is_small = task == "classification" or abs(value) < 1

@@ -1,4 +1,4 @@
-"""What ``repsketch compress`` says at its end: the sketch beside its teacher and other models of its size."""
+"""The summary of ``repsketch compress``: the sketch, its teacher, and other models of the same bytes."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -8,22 +8,24 @@ from typing import Any
 from ..data.tables import Table
 from ..sketch import Sketch
 from ..teacher import Teacher
-from .scores import METRICS, answers, said, score
+from .scores import METRICS, format_score, predicted_by, score
 from .terminal import printable, screen
 
-LEARNT, HELD_OUT = "training rows", "test rows"  # what rows to score on are called
-SKETCH = "sketch"  # what the comparison calls it, too
+TRAINING_ROWS, TEST_ROWS = "training rows", "test rows"  # names of the rows that are scored on
+SKETCH = "sketch"  # as in the comparison
 
 
-def summarize(sketch: Sketch, teacher: Teacher, learnt: Table, scored: Table, model: Path | None) -> dict[str, Any]:
+def summarize(
+    sketch: Sketch, teacher: Teacher, train_table: Table, test_table: Table, model: Path | None
+) -> dict[str, Any]:
     """Scores and costs as a dictionary that JSON can hold.
 
-    Scores are against the target where there is one, else against the teacher's answers. ``validation_score`` is of
-    the rows that the search chose the sketch by, and the only one there is of other models of the same bytes.
+    Scores are against the target if there is one, else against the teacher's predictions. ``validation_score`` is the
+    score on the validation rows of the search, and the only score of other models of the same bytes.
     """
     task = sketch.task
-    answered = answers(teacher.label(scored.X))
-    truth = answered if scored.y is None else scored.y
+    teacher_predictions = predicted_by(teacher.label(test_table.X))
+    truth = teacher_predictions if test_table.y is None else test_table.y
     cost = sketch.cost()
     teacher_nbytes = None if model is None else model.stat().st_size
     found = getattr(sketch, "summary", None)
@@ -31,18 +33,18 @@ def summarize(sketch: Sketch, teacher: Teacher, learnt: Table, scored: Table, mo
     return {
         "task": task,
         "classes": None if sketch.classes is None else sketch.classes.tolist(),
-        "target": learnt.target,
+        "target": train_table.target,
         "metric": METRICS[task],
-        "scored_against": "teacher" if scored.y is None else "target",
-        "scored_on": scored.name,
-        "n_rows": {"learnt": learnt.n_rows, "scored": scored.n_rows},
+        "scored_against": "teacher" if test_table.y is None else "target",
+        "scored_on": test_table.name,
+        "n_rows": {"learnt": train_table.n_rows, "scored": test_table.n_rows},
         "teacher": {
             "nbytes": teacher_nbytes,
-            "score": None if scored.y is None else score(answered, scored.y, task),
+            "score": None if test_table.y is None else score(teacher_predictions, test_table.y, task),
         },
         "sketch": {
             "nbytes": sketch.nbytes,
-            "score": score(sketch.predict(scored.X), truth, task),
+            "score": score(sketch.predict(test_table.X), truth, task),
             "validation_score": next((row["score"] for row in compared if row["name"] == SKETCH), None),
             "reduction": None if teacher_nbytes is None else teacher_nbytes / sketch.nbytes,
         },
@@ -51,7 +53,7 @@ def summarize(sketch: Sketch, teacher: Teacher, learnt: Table, scored: Table, mo
             for row in compared
             if row["name"] != SKETCH
         ],
-        "verdict": None if found is None else found.verdict,
+        "verdict": None if found is None else found.conclusion,
         "cost": {**asdict(cost), "operations": cost.operations, "energy_picojoule": cost.energy_picojoule()},
     }
 
@@ -62,7 +64,7 @@ def print_summary(summary: dict[str, Any]) -> None:
 
     console, rows, metric = screen(), summary["n_rows"], summary["metric"]
     line = (
-        f"{summary['task']} of {summary['target'] or 'what the teacher answers'}: {rows['learnt']:,} training rows, "
+        f"{summary['task']} of {summary['target'] or 'the outputs of the teacher'}: {rows['learnt']:,} training rows, "
         f"scored on {rows['scored']:,} {summary['scored_on']}"
     )
     console.print(printable(line), soft_wrap=True)
@@ -76,7 +78,7 @@ def print_summary(summary: dict[str, Any]) -> None:
         column.justify = "right"
     for name, model in models:
         numbers = (model.get(key) for key in scores)
-        cells = ["" if number is None else said(number, summary["task"]) for number in numbers]
+        cells = ["" if number is None else format_score(number, summary["task"]) for number in numbers]
         grid.add_row(printable(name), *cells, "" if model["nbytes"] is None else f"{model['nbytes']:,}")
     console.print(grid)
     for line in _lines(summary):
@@ -90,16 +92,16 @@ def _lines(summary: dict[str, Any]) -> Iterator[str]:
     if summary["scored_against"] == "teacher":
         yield "Without a target, scores are the agreement with the teacher."
     if summary["comparison"]:
-        yield "Validation rows are the part of the training rows that the sketch was selected by."
+        yield "Validation rows are the training rows that hyper-parameters were chosen on."
     yield (
         f"bytes on a device: {sizes['device']:,} of a budget of {sizes['budget']:,}; "
         f"bytes of the file, with names and checks: {sizes['file']:,}"
     )
     if reduction is not None:
         yield f"{reduction:,.1f} times smaller than the teacher's file"
-        if summary["scored_on"] == HELD_OUT:
-            yield "A model that was trained on these rows looks better than it is: --test scores on others."
-    parts = ("additions", "adds"), ("multiplications", "multiplies"), ("look-ups", "lookups"), ("others", "others")
-    counts = ", ".join(f"{name} {cost[key]:,.0f}" for name, key in parts)
+        if summary["scored_on"] == TEST_ROWS:
+            yield "If the model was trained on these rows, its score is too good: give other rows with --test."
+    kinds = ("additions", "adds"), ("multiplications", "multiplies"), ("look-ups", "lookups"), ("others", "others")
+    counts = ", ".join(f"{name} {cost[key]:,.0f}" for name, key in kinds)
     yield f"one prediction: {cost['operations']:,.0f} operations ({counts})"
     yield f"{summary['seconds']:g} s; written: {', '.join(summary['files'])}"

@@ -1,4 +1,4 @@
-"""The rows of ``repsketch compress``: which ones train, which ones score, and whether a file can hold their text."""
+"""The rows of ``repsketch compress``: training and test rows, and whether a file can hold their text."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
@@ -11,41 +11,41 @@ from ..data.table_target import listed
 from ..data.tables import Table, read_table
 from ..errors import InputError, require
 from ..io.strings import STRING_CAP
-from .summary import HELD_OUT, LEARNT
+from .summary import TEST_ROWS, TRAINING_ROWS
 
-HELD_FRACTION, MOST_HELD = 0.2, 10_000  # rows set aside to score on
-_CELLS_A_SECOND = 200_000  # of the time limit; with text among them each takes microseconds, and is read several times
-_FEWEST_ROWS = 1_000  # that are kept whatever the limit
+TEST_FRACTION, MAX_TEST_ROWS = 0.2, 10_000  # of the test rows
+_CELLS_PER_SECOND = 200_000  # of the time limit; a cell of text takes microseconds, and is read several times
+_MIN_ROWS = 1_000  # of training, whatever the time limit
 
 
 def split_table(table: Table, seed: int) -> tuple[Table, Table]:
-    """Rows to learn from and rows to score on; the same ones where there are too few to spare any."""
+    """Training rows and test rows; the same rows where there are too few for a test set."""
     order = np.random.default_rng([seed, 11]).permutation(table.n_rows)
-    n_held = min(int(HELD_FRACTION * table.n_rows), MOST_HELD)
-    if n_held == 0:
-        return table, replace(table, name=LEARNT)
-    held = replace(table.take(np.sort(order[:n_held])), name=HELD_OUT)
-    return table.take(np.sort(order[n_held:])), held
+    n_test = min(int(TEST_FRACTION * table.n_rows), MAX_TEST_ROWS)
+    if n_test == 0:
+        return table, replace(table, name=TRAINING_ROWS)
+    test_table = replace(table.take(np.sort(order[:n_test])), name=TEST_ROWS)
+    return table.take(np.sort(order[n_test:])), test_table
 
 
 def thinned(table: Table, time_limit: float, seed: int) -> Table:
-    """As many rows, drawn at random, as can be read again and again within the limit."""
-    most = max(_FEWEST_ROWS, int(_CELLS_A_SECOND * time_limit / table.X.shape[1]))
-    if table.n_rows <= most:
+    """A random sample of as many rows as can be read several times within the limit."""
+    max_rows = max(_MIN_ROWS, int(_CELLS_PER_SECOND * time_limit / table.X.shape[1]))
+    if table.n_rows <= max_rows:
         return table
-    return table.take(np.sort(np.random.default_rng([seed, 12]).permutation(table.n_rows)[:most]))
+    return table.take(np.sort(np.random.default_rng([seed, 12]).permutation(table.n_rows)[:max_rows]))
 
 
 def read_test(path: Path, table: Table, encoding: str | None) -> Table:
-    """Another table's rows to score on, with the columns of ``table``."""
+    """Test rows from another file, with the columns of ``table``."""
     test = read_table(
         path, table.target, text=table.text_columns, n_features=table.X.shape[1], encoding=encoding
     ).ordered_as(table)
     return replace(test, name=f"rows of {test.name}")
 
 
-def asked_for(table: Table, use: Collection[str]) -> Table:
-    """The table with these columns of a type that ``compress`` uses whatever they hold: categories, or floats."""
+def with_forced_columns(table: Table, use: Collection[str]) -> Table:
+    """The table with these columns as categories or floats, which ``compress`` always uses."""
     if not use:
         return table
     polars = require("polars", "cli")

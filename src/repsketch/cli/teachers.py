@@ -1,4 +1,4 @@
-"""Whom ``repsketch compress`` imitates: an .onnx file that answers the rows of the table."""
+"""The teacher of ``repsketch compress``: an .onnx file with the classes of the table."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from ..data.tables import Table
 from ..errors import InputError, TeacherError
 from ..teacher import Teacher, as_teacher
 
-FIRST_ROWS = 1_000  # that an .onnx file answers to show how many classes it has
+FIRST_ROWS = 1_000  # evaluated to find the classes of an .onnx file
 
 
 def open_onnx(path: Path, table: Table, task: str | None) -> Teacher:
@@ -21,7 +21,7 @@ def open_onnx(path: Path, table: Table, task: str | None) -> Teacher:
         )
     labels = None if table.y is None else np.unique(table.y)
     if task is None and labels is not None and len(labels) == 2:
-        task = "classification"  # one column of outputs are then log-odds or chances, not values
+        task = "classification"  # one column of outputs then holds log-odds or probabilities, not values
     known = as_teacher(path, task).label(table.X[:FIRST_ROWS]).classes
     if known is None or labels is None or np.isin(labels, known).all():
         return as_teacher(path, task)
@@ -29,4 +29,4 @@ def open_onnx(path: Path, table: Table, task: str | None) -> Teacher:
         raise TeacherError(
             f"{path.name} has the classes {known.tolist()[:6]}, {table.name} {labels.tolist()[:6]}; they must agree."
         )
-    return as_teacher(path, task, classes=labels)  # a model that only counts its columns: in the order of the labels
+    return as_teacher(path, task, classes=labels)  # unnamed columns are in the order of the labels

@@ -1,13 +1,13 @@
-"""What is printed for people: text that came from a file cannot move the cursor, change colours or reorder a line."""
+"""Safe printing: text from a file cannot move the cursor, change colours or reorder a line."""
 
 from typing import Any
 
 
 def printable(text: Any) -> str:
-    r"""Text with every character that a terminal does not simply show written as an escape.
+    r"""Text with every character that is not printable written as an escape.
 
-    These are the ones that ``str.isprintable`` names: control characters (C0, DEL, C1), marks that change the direction
-    of writing, separators of lines, other invisible signs, and bytes of file names that are no text.
+    These are the characters that ``str.isprintable`` rejects: control characters (C0, DEL, C1), marks of the writing
+    direction, line separators, other invisible characters, and bytes of file names that are no text.
 
     >>> print(printable("caf\u00e9 \x1b[31m\u202etxt.\n"))
     café \x1b[31m\u202etxt.\x0a

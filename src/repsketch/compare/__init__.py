@@ -1,1 +1,1 @@
-"""Other models of the same bytes, beside a sketch: boosted trees, an int8 network, a linear model."""
+"""Peers: boosted trees, an int8 network and a linear model of the same bytes, compared with a sketch."""

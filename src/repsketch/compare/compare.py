@@ -1,4 +1,4 @@
-"""Other models of the same bytes, fitted to the same rows as a sketch, and which of them a user should rather take."""
+"""A sketch compared with peers of the same bytes, fitted to the same rows, and which peer a user should prefer."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -12,63 +12,63 @@ from ..train.training_data import TrainingData
 from ..train.trials import Trial
 from .comparison import SKETCH, TRAINING, VALIDATION, Comparison
 
-NOISE = 2.0  # standard errors of the mean difference beyond which a lead is one
-ALIKE = 0.5  # standard errors behind the sketch that still count as equally good
-SMALLER = 0.9  # of the sketch's bytes, at most, are worth a word
+BETTER_ERRORS = 2.0  # a peer that leads by more standard errors of the mean difference is better
+AS_GOOD_ERRORS = 0.5  # a peer that is behind by at most as many standard errors is as good
+SMALLER_SHARE = 0.9  # a peer of at most this share of the sketch's bytes is smaller
 
 
-def compare(problem: TrainingData, trial: Trial, nbytes: int, seed: int, seconds: float = np.inf) -> Comparison:
-    """A boosted tree, an int8 network and a linear model of at most ``nbytes`` bytes beside a sketch.
+def compare(data: TrainingData, trial: Trial, nbytes: int, seed: int, seconds: float = np.inf) -> Comparison:
+    """Boosted trees, an int8 network and a linear model of at most ``nbytes`` bytes compared with a sketch.
 
-    Peers are tuned alike as long as ``seconds`` last; after that one cheap fit of each kind is made, and the network,
-    which takes longest, is left out. A peer that cannot be fitted is left out, too, and named.
+    All peers are tuned by the same rule until ``seconds`` have passed. After that each gets one cheap fit, and the
+    network, which takes longest, is left out. A peer that cannot be fitted is left out and named.
     """
     from .peers import fit_peers
 
     models: list[tuple[str, int, float, Callable[[np.ndarray], np.ndarray]]]
-    models = [(SKETCH, trial.judged.nbytes, trial.loss, runtime_for(trial.judged).outputs)]
-    peers, left_out = fit_peers(problem, nbytes, seed=seed, until=time.monotonic() + seconds)
+    models = [(SKETCH, trial.fitted.nbytes, trial.loss, runtime_for(trial.fitted).outputs)]
+    peers, left_out = fit_peers(data, nbytes, seed=seed, until=time.monotonic() + seconds)
     models += [(peer.name, peer.nbytes, peer.loss, peer.outputs) for peer in peers]
-    points = {name: points_of(problem, outputs(problem.X[problem.held])) for name, _, _, outputs in models}
+    scores = {name: row_scores(data, outputs(data.X[data.validation_rows])) for name, _, _, outputs in models}
     rows = tuple(
-        {"name": name, "nbytes": size, "score": float(points[name].mean()), "loss": float(loss)}
+        {"name": name, "nbytes": size, "score": float(scores[name].mean()), "loss": float(loss)}
         for name, size, loss, _ in models
     )
-    metric = "MAE" if problem.task == "regression" else "accuracy"
-    scored_on = TRAINING if problem.spares_none else VALIDATION
-    return Comparison(metric, rows, verdict_on(metric, rows, points), scored_on, len(problem.held), left_out)
+    metric = "MAE" if data.task == "regression" else "accuracy"
+    scored_on = TRAINING if data.trains_on_all else VALIDATION
+    return Comparison(metric, rows, conclude(metric, rows, scores), scored_on, len(data.validation_rows), left_out)
 
 
-def points_of(problem: TrainingData, outputs: np.ndarray) -> np.ndarray:
-    """Right or wrong, or the absolute error, of each of the validation rows, (m,)."""
-    labels = problem.labels[problem.held]
-    if problem.task == "regression":
-        return np.abs(outputs - (labels * problem.unit + problem.middle)).mean(axis=1)
-    wanted = labels[:, 0] > 0.5 if labels.shape[1] == 1 else labels.argmax(axis=1)
-    return (to_choice(outputs) == wanted).astype(np.float64)
+def row_scores(data: TrainingData, outputs: np.ndarray) -> np.ndarray:
+    """Score of each validation row, (m,): 1 or 0 for right or wrong, or the absolute error."""
+    labels = data.labels[data.validation_rows]
+    if data.task == "regression":
+        return np.abs(outputs - (labels * data.unit + data.middle)).mean(axis=1)
+    classes = labels[:, 0] > 0.5 if labels.shape[1] == 1 else labels.argmax(axis=1)
+    return (to_choice(outputs) == classes).astype(np.float64)
 
 
-def verdict_on(metric: str, rows: Sequence[dict[str, Any]], points: dict[str, np.ndarray]) -> str | None:
-    """Which peers to take instead, by the paired difference of their points (m,): better ones, or as good and smaller.
+def conclude(metric: str, rows: Sequence[dict[str, Any]], scores: dict[str, np.ndarray]) -> str | None:
+    """One sentence about peers that are better, or as good and smaller, by paired differences of scores (m,); or None.
 
     Of peers that are as good and smaller, the smallest is named.
     """
     sign = -1.0 if metric == "MAE" else 1.0
     better, as_good = [], []
     for row in rows[1:]:
-        lead = sign * (points[row["name"]] - points[SKETCH])
+        lead = sign * (scores[row["name"]] - scores[SKETCH])
         error = lead.std() / np.sqrt(len(lead))
-        if lead.mean() > NOISE * error:
+        if lead.mean() > BETTER_ERRORS * error:
             better.append(row)
-        elif lead.mean() >= -ALIKE * error and row["nbytes"] <= SMALLER * rows[0]["nbytes"]:
+        elif lead.mean() >= -AS_GOOD_ERRORS * error and row["nbytes"] <= SMALLER_SHARE * rows[0]["nbytes"]:
             as_good.append(row)
-    ours, said = _described(rows[0], metric), []
+    ours, clauses = _described(rows[0], metric), []
     if better:
-        said.append(f"{' and '.join(_described(row, metric) for row in better)} did better than the {ours}")
+        clauses.append(f"{' and '.join(_described(row, metric) for row in better)} did better than the {ours}")
     if as_good:
         least = min(as_good, key=lambda row: row["nbytes"])
-        said.append(f"{_described(least, metric)} did as well as the {ours} and is smaller")
-    return f"On {len(points[SKETCH])} rows {'; '.join(said)}." if said else None
+        clauses.append(f"{_described(least, metric)} did as well as the {ours} and is smaller")
+    return f"On {len(scores[SKETCH])} rows {'; '.join(clauses)}." if clauses else None
 
 
 def _described(row: dict[str, Any], metric: str) -> str:

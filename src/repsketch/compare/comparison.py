@@ -1,12 +1,12 @@
-"""A compressed sketch beside other models of the same bytes: what ``summary`` is, and what a file keeps of it."""
+"""The result of a comparison with peers: ``summary`` of a compressed sketch, and its form in a file's metadata."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 SKETCH = "sketch"
-TRAINING, VALIDATION = "training", "validation"  # rows that scores are of
-_MOST_ROWS, _LONGEST = 16, 1_000  # rows and characters that are read from a file
+TRAINING, VALIDATION = "training", "validation"  # the rows that models are scored on
+_MAX_ROWS, _MAX_CHARACTERS = 16, 1_000  # read from a file: rows of the table, characters of a text
 
 
 @dataclass(frozen=True)
@@ -17,9 +17,9 @@ class Comparison:
     ----------
     metric : "accuracy" or "MAE"
     rows : one for each model, the sketch first: "name", "nbytes", "score" (of the metric) and "loss"
-    verdict : which peers are better, or as good and smaller, in one line; None if none is
-    scored_on : "validation" rows, which no model was fitted to, or "training" rows where there were none to spare
-    n_rows : rows the scores are of
+    conclusion : which peers are better, or as good and smaller, in one line; None if none is
+    scored_on : "validation" rows, which no model was fitted to, or "training" rows where there were too few rows
+    n_rows : number of rows scored on
     left_out : peers that could not be fitted, by name, and why
 
     >>> print(Comparison("accuracy", ({"name": "sketch", "nbytes": 500, "score": 0.9, "loss": 0.3},), None))
@@ -29,7 +29,7 @@ class Comparison:
 
     metric: str
     rows: tuple[dict[str, Any], ...]
-    verdict: str | None
+    conclusion: str | None
     scored_on: str = VALIDATION
     n_rows: int = 0
     left_out: Mapping[str, str] | None = None
@@ -39,35 +39,35 @@ class Comparison:
         lines = [f"{'model':<{width}}  {self.metric:>8}  {'bytes':>5}"]
         lines += [f"{row['name']:<{width}}  {row['score']:>8.4f}  {row['nbytes']:>5}" for row in self.rows]
         if self.scored_on == TRAINING:
-            lines.append("scored on the training rows: there were too few to spare any")
+            lines.append("scored on the training rows: there were too few for a validation set")
         lines += [f"without {name}: {reason}" for name, reason in (self.left_out or {}).items()]
-        return "\n".join([*lines, *([self.verdict] if self.verdict else [])])
+        return "\n".join([*lines, *([self.conclusion] if self.conclusion else [])])
 
     def to_dict(self) -> dict[str, Any]:
-        """What JSON can hold."""
-        content = asdict(self)
+        """The comparison as JSON in a file's metadata; there the conclusion is called "verdict"."""
+        content = {"verdict" if key == "conclusion" else key: value for key, value in asdict(self).items()}
         return {**content, "rows": list(content["rows"]), "left_out": dict(self.left_out or {})}
 
     @classmethod
     def from_dict(cls, content: Any) -> "Comparison | None":
-        """The comparison in a file's metadata; None for anything that is none.
+        """The comparison in a file's metadata; None where the content is not one.
 
         >>> Comparison.from_dict({"metric": "accuracy", "rows": []}) is None
         True
         """
         if not isinstance(content, dict):
             return None
-        metric, verdict, scored_on = (content.get(key) for key in ("metric", "verdict", "scored_on"))
+        metric, conclusion, scored_on = (content.get(key) for key in ("metric", "verdict", "scored_on"))
         rows, n_rows, left_out = (content.get(key) for key in ("rows", "n_rows", "left_out"))
-        texts = [metric, scored_on, *([] if verdict is None else [verdict])]
-        if not (isinstance(rows, list) and 1 <= len(rows) <= _MOST_ROWS and isinstance(left_out, dict)):
+        texts = [metric, scored_on, *([] if conclusion is None else [conclusion])]
+        if not (isinstance(rows, list) and 1 <= len(rows) <= _MAX_ROWS and isinstance(left_out, dict)):
             return None
         if not (_are_texts([*texts, *left_out, *left_out.values()]) and _is_count(n_rows)):
             return None
         found = tuple({key: row.get(key) for key in _FIELDS} if isinstance(row, dict) else {} for row in rows)
         if not all(row and _is_row(row) for row in found):
             return None
-        return cls(metric, found, verdict, scored_on, n_rows, left_out)  # type: ignore[arg-type]
+        return cls(metric, found, conclusion, scored_on, n_rows, left_out)  # type: ignore[arg-type]
 
 
 _FIELDS = ("name", "nbytes", "score", "loss")
@@ -83,4 +83,4 @@ def _is_count(value: Any) -> bool:
 
 
 def _are_texts(values: Iterable[Any]) -> bool:
-    return all(isinstance(value, str) and len(value) <= _LONGEST for value in values)
+    return all(isinstance(value, str) and len(value) <= _MAX_CHARACTERS for value in values)

@@ -1,4 +1,4 @@
-"""Columns of a raw table as numbers for networks and kernels: standardised, one-hot, marked where one is missing."""
+"""Columns of a raw table as features of networks and kernels: standardised, one-hot, with indicators of gaps."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,22 +10,22 @@ from ..model.numbers import encode_bfloat16, encode_float8, float8_bias, round_f
 from ..train.columns import moments_of
 from ..train.training_data import TrainingData
 
-FARTHEST = 8.0  # standard deviations from the mean; what is beyond is moved there
-_ALIKE = 4.0  # spreads of columns within this factor share one center and scale
+FARTHEST = 8.0  # standard deviations from the mean that values are clipped to
+_SHARED_FACTOR = 4.0  # columns whose standard deviations lie within this factor share one center and scale
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """How rows of d columns become D numbers.
+    """How rows of d columns become D features.
 
     Attributes
     ----------
     n_columns : d
-    columns : (U,) those in use; constant ones are left out, unless all are
+    columns : (U,) columns in use; constant ones are left out, unless all are constant
     kinds : (U,) as in ``Inputs``
-    has_gaps : (U,) bool, numbers that may be missing: 0 and a mark then. A category that is missing has no 1
-    centers, scales : (number of numeric columns,) or (1,) float32, as they come back from being kept
-    stored_as : how these are kept
+    has_gaps : (U,) bool, numbers that may be missing: they become 0 and an indicator. A missing category has no 1
+    centers, scales : (number of numeric columns,) or (1,) float32, rounded as they are stored
+    stored_as : the type that these are stored in
     """
 
     n_columns: int
@@ -37,27 +37,31 @@ class Features:
     stored_as: str
 
     @classmethod
-    def of(cls, problem: TrainingData) -> "Features":
-        """Features of the rows that are not held out."""
-        X = problem.X[problem.kept]
-        places = np.arange(X.shape[1]) if problem.places is None else problem.places
+    def of(cls, data: TrainingData) -> "Features":
+        """Features by statistics of the training rows."""
+        X = data.X[data.train_rows]
+        places = np.arange(X.shape[1]) if data.columns is None else data.columns
         varying = places[[_varies(X[:, place]) for place in places]]
         places = varying if len(varying) else places[:1]
-        kinds, has_gaps = problem.kinds[places], np.isnan(X[:, places]).any(axis=0)
-        middles, spreads = moments_of(X[:, places[kinds == NUMERIC]])
-        if len(spreads) and spreads.max() < _ALIKE * spreads.min() and np.ptp(middles) < _ALIKE * spreads.min():
-            middles, spreads = middles.mean(keepdims=True), np.sqrt((spreads**2).mean(keepdims=True))
-        stored_as, centers, scales = _shortest(middles, 1.0 / spreads)
+        kinds, has_gaps = data.kinds[places], np.isnan(X[:, places]).any(axis=0)
+        middles, deviations = moments_of(X[:, places[kinds == NUMERIC]])
+        if (
+            len(deviations)
+            and deviations.max() < _SHARED_FACTOR * deviations.min()
+            and np.ptp(middles) < _SHARED_FACTOR * deviations.min()
+        ):
+            middles, deviations = middles.mean(keepdims=True), np.sqrt((deviations**2).mean(keepdims=True))
+        stored_as, centers, scales = _shortest(middles, 1.0 / deviations)
         return cls(X.shape[1], places, kinds, has_gaps & (kinds <= 1), centers, scales, stored_as)
 
     @cached_property
     def n_values(self) -> int:
-        """Numbers that a row becomes, D."""
+        """Number of features, D."""
         return int(np.maximum(self.kinds, 1).sum() + self.has_gaps.sum())
 
     @cached_property
     def stored(self) -> dict[str, np.ndarray]:
-        """What is kept: centers and scales, and one bit a column where some are left out."""
+        """Stored arrays: centers and scales, and one bit a column where some are left out."""
         encode = {
             "float8": lambda values: encode_float8(values, float8_bias(values)),
             "bfloat16": encode_bfloat16,
@@ -70,17 +74,17 @@ class Features:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what is kept."""
+        """Bytes of the stored arrays."""
         return sum(array.nbytes for array in self.stored.values())
 
     def values(self, X: np.ndarray) -> np.ndarray:
-        """Rows (n, d) as numbers, float32 (n, D)."""
-        parts: list[np.ndarray] = []
+        """Features float32 (n, D) of rows (n, d)."""
+        pieces: list[np.ndarray] = []
         affine = iter(np.broadcast_to(np.stack([self.centers, self.scales], axis=1), (self._n_numeric, 2)))
         for place, kind, has_gaps in zip(self.columns, self.kinds, self.has_gaps, strict=True):
             column = X[:, place]
             if kind > 1:
-                parts.append(column[:, None] == np.arange(kind, dtype=np.float32))
+                pieces.append(column[:, None] == np.arange(kind, dtype=np.float32))
                 continue
             is_missing = np.isnan(column)
             if kind == NUMERIC:
@@ -88,10 +92,10 @@ class Features:
                 column = np.clip((column - center) * scale, -FARTHEST, FARTHEST)
             else:
                 column = column != 0
-            parts.append(np.where(is_missing, 0.0, column)[:, None])
+            pieces.append(np.where(is_missing, 0.0, column)[:, None])
             if has_gaps:
-                parts.append(is_missing[:, None])
-        return np.concatenate(parts, axis=1, dtype=np.float32) if parts else np.zeros((len(X), 0), np.float32)
+                pieces.append(is_missing[:, None])
+        return np.concatenate(pieces, axis=1, dtype=np.float32) if pieces else np.zeros((len(X), 0), np.float32)
 
     @property
     def _n_numeric(self) -> int:
@@ -104,9 +108,9 @@ def _varies(column: np.ndarray) -> bool:
 
 
 def _shortest(middles: np.ndarray, scales: np.ndarray) -> tuple[str, np.ndarray, np.ndarray]:
-    """The shortest floats whose centers are within half a spread and whose scales are near."""
+    """The shortest floats that keep centers within half a standard deviation and scales within a fifth."""
     for stored_as in ("float8", "bfloat16", "float32"):
-        centers, kept = round_floats(middles, stored_as), round_floats(scales, stored_as)
-        if np.all(np.abs(centers - middles) * scales < 0.5) and np.all(np.abs(kept - scales) < 0.2 * scales):
+        centers, rounded = round_floats(middles, stored_as), round_floats(scales, stored_as)
+        if np.all(np.abs(centers - middles) * scales < 0.5) and np.all(np.abs(rounded - scales) < 0.2 * scales):
             break
-    return stored_as, centers, kept
+    return stored_as, centers, rounded

@@ -1,4 +1,4 @@
-"""Layers of int8 weights, one step a unit, with ReLU between them: trained, kept, and computed from what is kept."""
+"""Layers of int8 weights, one step a unit, with ReLU between them: trained, stored, and computed from stored arrays."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -11,7 +11,7 @@ from torch import Tensor
 from ..model.numbers import decode_bfloat16, encode_bfloat16
 from ..train.training_data import TrainingData
 from .peer import offset_nbytes, stored_offset
-from .rounding import rounded, rounded_halves, whole
+from .rounding import rounded, rounded_halves, to_int8
 from .stack import Parameters, Stack
 
 
@@ -43,45 +43,43 @@ class Layers(Stack):
             values = values if is_last else torch.relu(values)
         return values
 
-    def stored(self, numbers: Parameters, problem: TrainingData) -> dict[str, np.ndarray]:
-        """What one network keeps, of its numbers without the first axis; the last layer in the units of outputs."""
+    def stored(self, numbers: Parameters, data: TrainingData) -> dict[str, np.ndarray]:
+        """Stored arrays of one network from its parameters, without the first axis; outputs in their own units."""
         arrays: dict[str, np.ndarray] = {}
         for layer in range(self.n_layers):
             is_last = layer == self.n_layers - 1
-            unit = torch.from_numpy(problem.unit.astype(np.float32)) if is_last else torch.ones(1)
+            unit = torch.from_numpy(data.unit.astype(np.float32)) if is_last else torch.ones(1)
             biases = numbers[f"biases{layer}"][0].numpy() * unit.numpy()
-            arrays[f"weights{layer}"], arrays[f"steps{layer}"] = self.whole(numbers, layer, unit)
-            arrays[f"biases{layer}"] = (
-                stored_offset(problem, biases + problem.middle) if is_last else encode_bfloat16(biases)
-            )
+            arrays[f"weights{layer}"], arrays[f"steps{layer}"] = self.int8_weights(numbers, layer, unit)
+            arrays[f"biases{layer}"] = stored_offset(data, biases + data.middle) if is_last else encode_bfloat16(biases)
         return arrays
 
-    def whole(self, numbers: Parameters, layer: int, unit: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    def int8_weights(self, numbers: Parameters, layer: int, unit: Tensor) -> tuple[np.ndarray, np.ndarray]:
         """Weights of a layer times ``unit``, int8, and their steps."""
-        return whole(numbers[f"weights{layer}"] * unit, (0,))
+        return to_int8(numbers[f"weights{layer}"] * unit, (0,))
 
 
 def times(values: Tensor, weights: Tensor) -> Tensor:
-    """Products (S, n, units) with weights (S, inputs, units) of values (S, n, inputs), or (n, inputs) for all alike."""
+    """Products (S, n, units) of values (S, n, inputs), or (n, inputs) for all, and weights (S, inputs, units)."""
     if values.dim() == 3:
         return torch.bmm(values, weights)
     joined = values @ weights.permute(1, 0, 2).flatten(1)  # one large product is faster than many small ones
     return joined.view(len(values), len(weights), -1).permute(1, 0, 2)
 
 
-def layers_nbytes(widths: Sequence[int], problem: TrainingData) -> int:
-    """Bytes of int8 layers: a byte a weight, two a step, two a bias; offsets of outputs as ``stored_offset``.
+def layers_nbytes(widths: Sequence[int], data: TrainingData) -> int:
+    """Bytes of int8 layers: one a weight, two a step, two a bias; offsets of outputs as in ``stored_offset``.
 
     >>> from types import SimpleNamespace
     >>> layers_nbytes([3, 2, 1], SimpleNamespace(task="classification", n_outputs=1))
     20
     """
     weights = sum(a * b for a, b in pairwise(widths))
-    return weights + 4 * sum(widths[1:-1]) + 2 * widths[-1] + offset_nbytes(problem)
+    return weights + 4 * sum(widths[1:-1]) + 2 * widths[-1] + offset_nbytes(data)
 
 
 def layers_outputs(stored: Mapping[str, np.ndarray], n_layers: int, values: np.ndarray) -> np.ndarray:
-    """Outputs (n, C) of a network from what it keeps and values (n, D)."""
+    """Outputs (n, C) of a network from its stored arrays and values (n, D)."""
     for layer in range(n_layers):
         weights = stored[f"weights{layer}"] * decode_bfloat16(stored[f"steps{layer}"])
         biases = stored[f"biases{layer}"]

@@ -1,4 +1,4 @@
-"""What a peer of a given size hands back: a function of raw rows, and everything it keeps, in its own types."""
+"""A fitted peer: a function of raw rows, and every array it stores, in its stored type."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,21 +14,21 @@ SPLIT_NBYTES = tree_nbytes(2) - 2  # a tree of two leaves, without its leaves
 
 
 @dataclass(frozen=True, eq=False)
-class Budgeted:
-    """A fitted model whose bytes are those of the arrays it keeps.
+class PeerModel:
+    """A fitted model whose bytes are those of the arrays it stores.
 
     Attributes
     ----------
     name : of the method
-    outputs : raw rows (n, d) float32 -> (n, C) log-odds, logits or values, computed from what is kept
-    stored : the arrays, each in the type it is kept in
-    loss : on the rows held out, labels alone
-    settings : what was chosen
-    n_splits : of trees, 3 bytes each: a column, and a threshold in 16 bits. Where a node stands in its tree and the
-        bits of a set of categories are not counted: in favour of trees
+    outputs : raw rows (n, d) float32 -> (n, C) log-odds, logits or values, computed from ``stored``
+    stored : the arrays, each in the type it is stored in
+    loss : validation loss, of labels alone
+    settings : the hyper-parameters
+    n_splits : splits of trees, 3 bytes each: a column, and a threshold in 16 bits. The structure of trees and the bits
+        of sets of categories are not counted, in favour of trees
     n_tried : settings compared
 
-    >>> model = Budgeted("tree", lambda X: X, {"leaves": np.zeros(2, np.int8)}, 0.5, n_splits=1)
+    >>> model = PeerModel("tree", lambda X: X, {"leaves": np.zeros(2, np.int8)}, 0.5, n_splits=1)
     >>> model.nbytes
     5
     """
@@ -47,16 +47,16 @@ class Budgeted:
         return sum(array.nbytes for array in self.stored.values()) + SPLIT_NBYTES * self.n_splits
 
 
-def held_loss(problem: TrainingData, outputs: np.ndarray) -> float:
-    """Loss of outputs (m, C) for the rows held out."""
-    return problem.held_objective.loss((outputs.astype(np.float64) - problem.middle) / problem.unit)
+def validation_loss(data: TrainingData, outputs: np.ndarray) -> float:
+    """Loss of outputs (m, C) for the validation rows."""
+    return data.validation_objective.loss((outputs.astype(np.float64) - data.middle) / data.unit)
 
 
-def stored_offset(problem: TrainingData, offset: np.ndarray) -> np.ndarray:
-    """Offsets (C,) of outputs as they are kept: float32 for values, the upper half of one for classes."""
-    return offset.astype(np.float32) if problem.task == "regression" else encode_bfloat16(offset)
+def stored_offset(data: TrainingData, offset: np.ndarray) -> np.ndarray:
+    """Offsets (C,) of outputs as they are stored: float32 for values, bfloat16 for classes."""
+    return offset.astype(np.float32) if data.task == "regression" else encode_bfloat16(offset)
 
 
-def offset_nbytes(problem: TrainingData) -> int:
+def offset_nbytes(data: TrainingData) -> int:
     """Bytes of ``stored_offset``."""
-    return problem.n_outputs * (4 if problem.task == "regression" else 2)
+    return data.n_outputs * (4 if data.task == "regression" else 2)

@@ -1,4 +1,4 @@
-"""Weights as they are kept, while they are trained and afterwards: whole numbers of a byte, times a step of two."""
+"""Quantised weights, during training and after: int8 times a step in bfloat16."""
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ _SMALLEST_STEP = 1e-12
 
 
 def rounded(values: Tensor, dims: tuple[int, ...]) -> Tensor:
-    """``values`` on the grid they are kept on, one step for all along ``dims``; the gradient passes straight through.
+    """``values`` rounded as they are stored, with one step along ``dims``; the gradient passes straight through.
 
     >>> rounded(torch.tensor([[127.0, 0.6, -3.2]]), (1,)).tolist()
     [[127.0, 1.0, -3.0]]
@@ -23,14 +23,14 @@ def rounded(values: Tensor, dims: tuple[int, ...]) -> Tensor:
 
 
 def rounded_halves(values: Tensor) -> Tensor:
-    """``values`` as upper halves of float32; the gradient passes straight through."""
+    """``values`` rounded to bfloat16; the gradient passes straight through."""
     with torch.no_grad():
         change = values.to(torch.bfloat16).to(values.dtype) - values
     return values + change
 
 
-def whole(values: Tensor, dims: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """What is kept: whole numbers, int8, and their steps as upper halves of float32, uint16."""
+def to_int8(values: Tensor, dims: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Quantised values, int8, and their steps as bits of bfloat16, uint16."""
     with torch.no_grad():
         step = _step(values, dims)
         numbers = (values / step).round().clamp(-LARGEST, LARGEST).to(torch.int8)

@@ -1,7 +1,7 @@
-"""Models of one shape trained side by side by gradient descent, each with a rate of its own.
+"""Models of one shape trained side by side by gradient descent, each with its own hyper-parameters.
 
-Small models leave a processor idle between two steps; a dozen at once take little longer than one. Their numbers are
-rounded as they are kept while steps get smaller, so that what is kept is what was trained.
+Small models leave a processor idle between two steps; a dozen at once take little longer than one. Training is
+quantisation-aware: parameters are rounded as they are stored from ``ROUNDED_FROM`` on.
 """
 
 from abc import ABC, abstractmethod
@@ -19,44 +19,46 @@ from ..train.training_data import TrainingData
 from .tuning import Settings
 
 BATCH_SIZE = 256
-ROUGH_STEPS, THOROUGH_STEPS, FEWEST_STEPS = 400, 2_000, 250
-MOST_WORK = 1.5e11  # multiply-adds of a training, about; large models take fewer steps
-MOST_EPOCHS = 400
-ROUNDED_FROM = 0.4  # of a training on, numbers are rounded; before, steps are too large for it to matter
-MOST_CHECKS = 12  # of the rows held out
-_RATE = 0.01  # of the optimiser; members differ in what a step is worth
+SCREENING_STEPS, FINAL_STEPS, MIN_STEPS = 400, 2_000, 250
+MAX_WORK = 1.5e11  # multiply-adds of a training, about; large models train for fewer steps
+MAX_EPOCHS = 400
+ROUNDED_FROM = 0.4  # share of the training after which parameters are rounded; before, steps are too large to matter
+MAX_CHECKS = 12  # of the validation loss
+_RATE = 0.01  # learning rate of the optimiser; members scale their parameters instead
 
 Parameters = dict[str, Tensor]
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """Rows to learn: values (n, D), labels and a teacher's answers (n, C)."""
+    """Rows to train on or to validate with: values (n, D), labels and soft labels (n, C)."""
 
     values: Tensor
     labels: Tensor
-    answers: Tensor
+    soft_labels: Tensor
     task: str
 
     @classmethod
-    def of(cls, problem: TrainingData, rows: np.ndarray, values: np.ndarray) -> "TrainingRows":
-        """Some rows of a problem, their features given."""
-        labels = torch.from_numpy(problem.labels[rows].astype(np.float32))
-        answers = labels if problem.answers is None else torch.from_numpy(problem.answers[rows].astype(np.float32))
-        return cls(torch.from_numpy(values), labels, answers, problem.task)
+    def of(cls, data: TrainingData, rows: np.ndarray, values: np.ndarray) -> "TrainingRows":
+        """Some rows of the data with their features (n, D)."""
+        labels = torch.from_numpy(data.labels[rows].astype(np.float32))
+        soft_labels = (
+            labels if data.soft_labels is None else torch.from_numpy(data.soft_labels[rows].astype(np.float32))
+        )
+        return cls(torch.from_numpy(values), labels, soft_labels, data.task)
 
     def losses(self, outputs: Tensor, rows: Tensor | slice, mixtures: Tensor) -> Tensor:
-        """Mean loss (S,) of outputs (S, b, C) for b rows, the teacher counting ``mixtures`` (S, 1, 1).
+        """Mean loss (S,) of outputs (S, b, C) for b rows; the soft labels have the weights ``mixtures`` (S, 1, 1).
 
-        Cross-entropy with the mixed chances; or the absolute distance to values and the squared one to answers.
+        Cross-entropy with the mixed probabilities; or the absolute error of labels and squared error of soft labels.
         """
-        labels, answers = self.labels[rows], self.answers[rows]
+        labels, soft_labels = self.labels[rows], self.soft_labels[rows]
         if self.task == "regression":
-            far = (1.0 - mixtures) * (outputs - labels).abs() + mixtures * (outputs - answers).square()
-            return far.mean(dim=(1, 2))
-        wanted = torch.lerp(labels, answers, mixtures)
+            errors = (1.0 - mixtures) * (outputs - labels).abs() + mixtures * (outputs - soft_labels).square()
+            return errors.mean(dim=(1, 2))
+        targets = torch.lerp(labels, soft_labels, mixtures)
         total = softplus(outputs) if outputs.shape[2] == 1 else torch.logsumexp(outputs, dim=2, keepdim=True)
-        return (total.sum(dim=2) - (wanted * outputs).sum(dim=2)).mean(dim=1)
+        return (total.sum(dim=2) - (targets * outputs).sum(dim=2)).mean(dim=1)
 
 
 class Stack(ABC):
@@ -64,8 +66,9 @@ class Stack(ABC):
 
     Attributes
     ----------
-    start : numbers to begin with, each (S, ...)
+    start : initial parameters, each (S, ...)
     work : multiply-adds of one row through all models, about
+    is_rounded : parameters are rounded as they are stored
     """
 
     start: Parameters
@@ -74,23 +77,23 @@ class Stack(ABC):
 
     @abstractmethod
     def outputs(self, numbers: Parameters, values: Tensor) -> Tensor:
-        """Outputs (S, n, C) of values (n, D), with numbers rounded as they are kept if ``is_rounded``."""
+        """Outputs (S, n, C) of values (n, D), with parameters rounded as they are stored if ``is_rounded``."""
 
     def advance(self, numbers: Parameters, share: float) -> None:
-        """Told before every step which share of the training is done; from one half on, models are as they are kept."""
+        """Called before every step with the share of the training that is done; sets ``is_rounded``."""
         self.is_rounded = share >= ROUNDED_FROM
 
 
 @one_torch_thread()
 def train_stack(
-    stack: Stack, kept: TrainingRows, held: TrainingRows, settings: Sequence[Settings], n_steps: int, seed: int
+    stack: Stack, train: TrainingRows, validation: TrainingRows, settings: Sequence[Settings], n_steps: int, seed: int
 ) -> Parameters:
-    """Numbers (S, ...) of each member as they were when the rows held out liked it best.
+    """Parameters (S, ...) of each member, early-stopped on the validation rows.
 
-    Settings have a "rate", and may have a "decay" of the weights and a "mixture" with the teacher. A member's rate is
-    what its numbers are worth in those that the optimiser, whose steps do not depend on the size of a slope, moves.
-    Settings that say when a training "stopped", as a share of it, are taken as they were then, whatever the rows held
-    out say. The share is kept with the numbers under this name.
+    Settings have a learning "rate", and may have a weight "decay" and a "mixture", the weight of the soft labels. All
+    members share one optimiser, Adam, whose steps do not depend on the scale of the gradient: a member's learning rate
+    scales its parameters instead. A setting "stopped" is the share of the training after which to stop, whatever the
+    validation loss; the share at which each member stopped is returned under the same name.
     """
 
     def column(name: str) -> Tensor:
@@ -104,28 +107,28 @@ def train_stack(
     free = (start / worth).requires_grad_()
 
     def named(flat: Tensor) -> Parameters:
-        parts = zip(shapes.items(), flat.split(sizes, dim=1), strict=True)
-        return {name: part.view(-1, *shape) for (name, shape), part in parts}
+        pieces = zip(shapes.items(), flat.split(sizes, dim=1), strict=True)
+        return {name: piece.view(-1, *shape) for (name, shape), piece in pieces}
 
     optimizer = torch.optim.Adam([free], fused=True)
-    n = len(kept.labels)
+    n = len(train.labels)
     batch_size = min(BATCH_SIZE, max(16, n // 8))
     n_batches = ceil(n / batch_size)
-    affordable = MOST_WORK / (3.0 * stack.work * batch_size)
-    n_steps = int(min(n_steps, max(FEWEST_STEPS, affordable)))
-    n_epochs = max(2, min(MOST_EPOCHS, ceil(n_steps / n_batches)))
+    affordable = MAX_WORK / (3.0 * stack.work * batch_size)
+    n_steps = int(min(n_steps, max(MIN_STEPS, affordable)))
+    n_epochs = max(2, min(MAX_EPOCHS, ceil(n_steps / n_batches)))
     n_steps = n_epochs * n_batches
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, _RATE, total_steps=n_steps)
     generator = torch.Generator().manual_seed(seed)
     best, best_losses = start.clone(), torch.full((len(settings),), torch.inf)
     wanted, stopped = column("stopped")[:, 0], torch.ones(len(settings))
     decays, has_decay = worth * column("decay"), bool(column("decay").any())
-    checks, n_done = max(1, n_epochs // (2 * MOST_CHECKS)), 0
+    checks, n_done = max(1, n_epochs // (2 * MAX_CHECKS)), 0
     for epoch in range(n_epochs):
         for batch in torch.randperm(n, generator=generator).split(batch_size):
             numbers, share = named(free * worth), n_done / n_steps
             stack.advance(numbers, share)
-            loss = kept.losses(stack.outputs(numbers, kept.values[batch]), batch, mixtures).sum()
+            loss = train.losses(stack.outputs(numbers, train.values[batch]), batch, mixtures).sum()
             optimizer.zero_grad()
             loss.backward()
             if has_decay:
@@ -135,7 +138,7 @@ def train_stack(
             n_done += 1
         if epoch >= n_epochs // 2 and (epoch % checks == 0 or epoch == n_epochs - 1):
             with torch.no_grad():
-                losses = held.losses(stack.outputs(named(free * worth), held.values), slice(None), none)
+                losses = validation.losses(stack.outputs(named(free * worth), validation.values), slice(None), none)
                 share = (epoch + 1) / n_epochs
                 is_better = torch.where(wanted > 0, best_losses.isinf() & (share >= wanted), losses < best_losses)
                 stopped[is_better] = share

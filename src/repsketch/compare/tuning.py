@@ -1,7 +1,7 @@
-"""The rule by which every peer is tuned, ours alike: many cheap fits, the best few again on all rows, judged by loss.
+"""Hyper-parameter tuning, by one rule for all peers: cheap fits of many settings, then final fits of the best few.
 
-A kind of model says which settings it tries at a budget, which sizes fit, and how models of one size are fitted. What
-was fitted once is not fitted again at another budget.
+A method says which settings to try at a budget, which size fits it, and how models of one size are fitted. Models are
+compared by validation loss. A fit made for one budget is used at the others.
 """
 
 from abc import ABC, abstractmethod
@@ -13,78 +13,78 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..train.search import SMALL_ROWS
+from ..train.effort import MAX_RETRAINED_ROWS
 from ..train.training_data import TrainingData
-from .peer import Budgeted
+from .peer import PeerModel
 
-N_ROUGH, N_THOROUGH = 36, 3  # settings tried on few rows, and of those on all
-QUICK_ROUGH, QUICK_THOROUGH = 4, 1  # the same in seconds
-LEAST_ROUGH, LEAST_THOROUGH = 1, 0  # the same where no time is left
-ROUGH_ROWS = 6_000
-#: Shares of the teacher in what is learned that are tried; without a teacher there are as many penalties.
+N_SCREENED, N_FINAL = 36, 3  # settings fitted to few rows, and the best of them fitted to all training rows
+QUICK_SCREENED, QUICK_FINAL = 4, 1  # of a quick tuning, in seconds
+MIN_SCREENED, MIN_FINAL = 1, 0  # where no time is left
+SCREENING_ROWS = 6_000
+#: Weights of the soft labels to try; without a teacher, as many penalties are tried.
 MIXTURES = {"classification": (0.5, 0.9, 0.0), "regression": (0.7, 0.4, 0.0)}
 
 Settings = dict[str, Any]
 
 
-class Kind(ABC):
-    """One kind of model on one problem.
+class PeerMethod(ABC):
+    """One kind of peer on one table.
 
     Attributes
     ----------
-    problem : what is learned
-    is_distilled : a teacher's answers are learned with the labels
-    largest : the largest budget that will be asked for, in bytes
-    is_rough : few steps are enough, to compare settings
-    step_share : of the usual steps of gradient descent that are taken
+    data : the training data
+    is_distilled : models are fitted to soft labels and labels, not to labels alone
+    largest : the largest budget, in bytes
+    is_screening : cheap fits, to compare settings
+    step_share : share of the usual steps of gradient descent
     """
 
     name: str
 
     def __init__(
         self,
-        problem: TrainingData,
+        data: TrainingData,
         *,
         seed: int,
         is_distilled: bool,
         largest: int,
-        is_rough: bool,
+        is_screening: bool,
         step_share: float = 1.0,
     ) -> None:
-        if is_distilled and problem.answers is None:
-            raise InputError("is_distilled=True, but the problem has no teacher's answers; pass them, or False.")
-        self.problem, self.seed, self.is_distilled = problem, seed, is_distilled
-        self.largest, self.is_rough, self.step_share = largest, is_rough, step_share
-        self._fitted: dict[Hashable, Budgeted] = {}
+        if is_distilled and data.soft_labels is None:
+            raise InputError("is_distilled=True, but the data have no soft labels; pass them, or is_distilled=False.")
+        self.data, self.seed, self.is_distilled = data, seed, is_distilled
+        self.largest, self.is_screening, self.step_share = largest, is_screening, step_share
+        self._fitted: dict[Hashable, PeerModel] = {}
 
     @cached_property
     def mixtures(self) -> tuple[float, ...]:
-        """Shares of the teacher that are tried."""
-        return MIXTURES[self.problem.task] if self.is_distilled else (0.0,)
+        """Weights of the soft labels to try."""
+        return MIXTURES[self.data.task] if self.is_distilled else (0.0,)
 
     @abstractmethod
     def settings(self, nbytes: int) -> Iterable[Settings]:
-        """Settings worth a try at this budget, at most ``N_ROUGH``."""
+        """Settings to try at this budget, at most ``N_SCREENED``."""
 
     @abstractmethod
     def shape(self, setting: Settings, nbytes: int) -> Hashable | None:
-        """Sizes of the model that uses up the budget, or None where nothing of the kind is so small."""
+        """Sizes of the largest model within the budget, or None if none is so small."""
 
     @abstractmethod
-    def fit(self, shape: Any, settings: list[Settings]) -> list[Budgeted]:
+    def fit(self, shape: Any, settings: list[Settings]) -> list[PeerModel]:
         """Models of one shape, one for each of the settings."""
 
-    def fit_again(self, model: Budgeted, setting: Settings, nbytes: int) -> Budgeted | None:
-        """A chosen model on these rows; what the rows held out decided about it stays as it is."""
+    def fit_again(self, model: PeerModel, setting: Settings, nbytes: int) -> PeerModel | None:
+        """The chosen model fitted to these data, with the settings that validation has chosen."""
         shape = self.shape(setting, nbytes)
-        return None if shape is None else self.fit(shape, [setting | self.decided(model)])[0]
+        return None if shape is None else self.fit(shape, [setting | self.chosen_by_validation(model)])[0]
 
-    def decided(self, model: Budgeted) -> Settings:
-        """What the rows held out decided about a model, beside its settings."""
+    def chosen_by_validation(self, model: PeerModel) -> Settings:
+        """What validation has chosen beside the settings, such as the point of early stopping."""
         return {}
 
-    def fit_all(self, settings: Iterable[Settings], nbytes: int) -> list[tuple[Settings, Budgeted]]:
-        """A model for each of the settings that has one; those of one shape are fitted together."""
+    def fit_all(self, settings: Iterable[Settings], nbytes: int) -> list[tuple[Settings, PeerModel]]:
+        """A model for each setting that has a shape; models of one shape are fitted together."""
         keys = [(repr(setting), self.shape(setting, nbytes), setting) for setting in settings]
         keys = [key for key in keys if key[1] is not None]
         for shape in dict.fromkeys(shape for _, shape, _ in keys):
@@ -96,15 +96,15 @@ class Kind(ABC):
 
 
 def tune_each(
-    kind: type[Kind], problem: TrainingData, budgets: Iterable[int], **options: Any
-) -> dict[int, Budgeted | None]:
-    """The best model of a kind at every budget, or None where nothing of the kind is so small; options of ``tuned``."""
-    return dict(tuned(kind, problem, budgets, **options))
+    kind: type[PeerMethod], data: TrainingData, budgets: Iterable[int], **options: Any
+) -> dict[int, PeerModel | None]:
+    """The best model of a kind at every budget, or None if none is so small; options as for ``tuned``."""
+    return dict(tuned(kind, data, budgets, **options))
 
 
 def tuned(
-    kind: type[Kind],
-    problem: TrainingData,
+    kind: type[PeerMethod],
+    data: TrainingData,
     budgets: Iterable[int],
     *,
     seed: int = 0,
@@ -112,56 +112,56 @@ def tuned(
     is_quick: bool = False,
     is_hurried: bool = False,
     step_share: float = 1.0,
-) -> Iterator[tuple[int, Budgeted | None]]:
-    """One budget after the other, rising, with its best model.
+) -> Iterator[tuple[int, PeerModel | None]]:
+    """Budgets in rising order, each with its best model.
 
-    What was fitted for one serves the others, and a model that is better than any larger one is taken again. A quick
-    tuning compares a few settings, a hurried one takes one as it comes.
+    Fits are shared between budgets, and a model that is better than all larger ones is used again. A quick tuning
+    compares few settings, a hurried one fits a single setting.
     """
     budgets = sorted(budgets)
-    few = problem.subset(ROUGH_ROWS, seed)
+    few = data.subset(SCREENING_ROWS, seed)
     options: dict[str, Any] = {"seed": seed, "is_distilled": is_distilled, "step_share": step_share}
-    rough, thorough = (
-        kind(rows, **options, largest=max(budgets), is_rough=is_rough)
-        for rows, is_rough in ((few, True), (problem, False))
+    screening, final = (
+        kind(rows, **options, largest=max(budgets), is_screening=is_screening)
+        for rows, is_screening in ((few, True), (data, False))
     )
-    n_rough, n_thorough = (QUICK_ROUGH, QUICK_THOROUGH) if is_quick else (N_ROUGH, N_THOROUGH)
+    n_screened, n_final = (QUICK_SCREENED, QUICK_FINAL) if is_quick else (N_SCREENED, N_FINAL)
     if is_hurried:
-        n_rough, n_thorough = LEAST_ROUGH, LEAST_THOROUGH
-    best: Budgeted | None = None
+        n_screened, n_final = MIN_SCREENED, MIN_FINAL
+    best: PeerModel | None = None
     for nbytes in budgets:
-        found = _best(rough, thorough, nbytes, n_rough, n_thorough)
+        found = _best(screening, final, nbytes, n_screened, n_final)
         if found is not None and (best is None or found[0].loss < best.loss):
-            best, setting, is_rough = found
-            if len(problem.X) <= SMALL_ROWS and not (is_quick or is_hurried):
-                everything = kind(problem.whole(), **options, largest=nbytes, is_rough=is_rough)
-                again = everything.fit_again(best, setting, nbytes)
-                if again is not None and again.loss <= best.loss:  # or the training failed: it has seen these rows
+            best, setting, is_screening = found
+            if len(data.X) <= MAX_RETRAINED_ROWS and not (is_quick or is_hurried):
+                on_all_rows = kind(data.on_all_rows(), **options, largest=nbytes, is_screening=is_screening)
+                again = on_all_rows.fit_again(best, setting, nbytes)
+                if again is not None and again.loss <= best.loss:  # else the training failed: it has seen these rows
                     best = replace(again, loss=best.loss, n_tried=best.n_tried)
         yield nbytes, best
 
 
 def _best(
-    rough: Kind, thorough: Kind, nbytes: int, n_rough: int, n_thorough: int
-) -> tuple[Budgeted, Settings, bool] | None:
-    """The best model, its setting, and whether it was a rough one."""
-    tried = rough.fit_all(spread_out(list(rough.settings(nbytes)), n_rough), nbytes)
+    screening: PeerMethod, final: PeerMethod, nbytes: int, n_screened: int, n_final: int
+) -> tuple[PeerModel, Settings, bool] | None:
+    """The best model, its setting, and whether it is a screening fit."""
+    tried = screening.fit_all(evenly_spaced(list(screening.settings(nbytes)), n_screened), nbytes)
     if not tried:
         return None
     order = np.argsort([model.loss for _, model in tried], kind="stable")
-    again = thorough.fit_all([tried[place][0] for place in order[:n_thorough]], nbytes)
+    again = final.fit_all([tried[place][0] for place in order[:n_final]], nbytes)
     found = [(*tried[order[0]], True), *((setting, model, False) for setting, model in again)]
-    setting, model, is_rough = min(found, key=lambda entry: entry[1].loss)
-    return replace(model, n_tried=len(tried)), setting, is_rough
+    setting, model, is_screening = min(found, key=lambda entry: entry[1].loss)
+    return replace(model, n_tried=len(tried)), setting, is_screening
 
 
-def spread_out(settings: list[Settings], most: int) -> list[Settings]:
-    """At most so many of the settings, from the first to the last; the middle one if it is one.
+def evenly_spaced(settings: list[Settings], n: int) -> list[Settings]:
+    """At most ``n`` of the settings, evenly spaced from the first to the last; the middle one if ``n`` is 1.
 
-    >>> spread_out([{"rate": rate} for rate in range(9)], 3)
+    >>> evenly_spaced([{"rate": rate} for rate in range(9)], 3)
     [{'rate': 0}, {'rate': 4}, {'rate': 8}]
     """
-    if most == 1:
+    if n == 1:
         return settings[len(settings) // 2 :][:1]
-    places = np.linspace(0, len(settings) - 1, min(most, len(settings)))
+    places = np.linspace(0, len(settings) - 1, min(n, len(settings)))
     return [settings[place] for place in np.rint(places).astype(int)]

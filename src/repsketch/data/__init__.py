@@ -1,1 +1,1 @@
-"""Data in: arrays, sparse matrices, data frames, tables in files, labels. What is given becomes float32 numbers."""
+"""Data in: arrays, sparse matrices, data frames, tables in files and labels become float32 numbers."""

@@ -1,7 +1,6 @@
-"""What an ``X`` may be, and how it becomes plain float32 rows.
+"""The types that ``X`` may have, and how it becomes plain float32 rows.
 
-Takes arrays, scipy sparse matrices and numeric data frames; hands on C-contiguous float32 blocks,
-so that nothing below has to know where the numbers came from.
+Takes arrays, scipy sparse matrices and numeric data frames; hands on C-contiguous float32 blocks.
 """
 
 from collections.abc import Iterator
@@ -12,9 +11,9 @@ import numpy as np
 from ..errors import InputError, RepSketchError
 from .sparse import as_csr, is_sparse
 
-BLOCK_ROWS = 65_536  # rows handled at once at most
+BLOCK_ROWS = 65_536  # rows in a block, at most
 LARGEST_OUTPUT = 1e37  # sums and differences of a few outputs stay within float32
-_BLOCK_VALUES = 1 << 24  # and values, so that wide tables do not fill the memory: 64 MiB
+_BLOCK_VALUES = 1 << 24  # values in a block, at most: 64 MiB
 
 
 def take_rows(X: Any, start: int, stop: int) -> np.ndarray:
@@ -26,7 +25,7 @@ def take_rows(X: Any, start: int, stop: int) -> np.ndarray:
 
 
 def as_table(X: Any, name: str = "X") -> Any:
-    """``X`` as a 2-D float array or CSR matrix that slices by rows; values are not looked at yet.
+    """``X`` as a 2-D float array or CSR matrix that slices by rows; values are not checked yet.
 
     Accepts anything NumPy turns into numbers, scipy sparse matrices and numeric data frames. An array of real
     numbers is not copied. The masked entries of a masked array are missing values, NaN.
@@ -52,7 +51,7 @@ X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row.
 
 
 def as_checked(X: Any, name: str = "X") -> Any:
-    """``X`` for other libraries, which trust sparse matrices and pass over masks: those as ``as_table`` gives them.
+    """``X`` for other libraries, which do not check sparse matrices and ignore masks: those as from ``as_table``.
 
     >>> as_checked(np.ma.array([[1, 2]], mask=[[False, True]]))
     array([[ 1., nan]])
@@ -61,7 +60,7 @@ def as_checked(X: Any, name: str = "X") -> Any:
 
 
 def as_row(row: Any, n_features: int) -> np.ndarray:
-    """One row of ``n_features`` values as a table of one row, (1, d); values are not looked at yet.
+    """One row of ``n_features`` values as a table of one row, (1, d); values are not checked yet.
 
     >>> as_row([1, 2], 2)
     array([[1, 2]])
@@ -97,12 +96,12 @@ def _as_array(X: Any, name: str) -> np.ndarray:
         return _unmasked(values, name) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
     except (RepSketchError, MemoryError):
         raise
-    except Exception as error:  # whatever the object says when NumPy asks it for numbers
+    except Exception as error:  # whatever the object raises when NumPy converts it
         raise InputError(f"{name} is no table of numbers: {error}") from error
 
 
 def _unmasked(values: np.ma.MaskedArray, name: str) -> np.ndarray:
-    """The numbers, with NaN for masked ones; whole numbers become floats then."""
+    """The numbers, with NaN for masked ones; integers become floats then."""
     if not np.ma.is_masked(values):
         return np.asarray(values.data)
     if values.dtype.kind not in "biufO":
@@ -144,7 +143,7 @@ def check_finite(
 and within float32).
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        total = block.sum(dtype=np.float64)  # one pass that allocates nothing; only its doubts are looked into
+        total = block.sum(dtype=np.float64)  # one pass without allocation; only a sum that is not finite is looked into
     if np.isfinite(total):
         return block
     bad = np.isinf(block) if accepts_missing else ~np.isfinite(block)
@@ -189,7 +188,7 @@ def iterate_blocks(
 
 
 def sample_rows(table: Any, n_rows: int) -> np.ndarray:
-    """At most ``n_rows`` rows spread evenly over a table, as finite float32 (n, d).
+    """At most ``n_rows`` evenly spaced rows of a table, as finite float32 (n, d).
 
     >>> sample_rows(np.arange(10.0)[:, None], 4)[:, 0].tolist()
     [0.0, 3.0, 6.0, 9.0]

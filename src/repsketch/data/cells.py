@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import InputError
 
-_UNSEEN = -1.0  # the index of a label that is none of those known
+_UNSEEN = -1.0  # the index of an unknown label
 
 
 def is_missing(value: Any) -> bool:
@@ -43,7 +43,7 @@ there. Give a number such as 47.6, or leave it missing (None, NaN).
         if is_missing(value):
             continue
         try:
-            if isinstance(value, str) and "_" in value:  # a number in Python's source, not in a table
+            if isinstance(value, str) and "_" in value:  # float() would accept it, but it is no number in a table
                 raise ValueError(value)
             with np.errstate(over="ignore"):
                 numbers[row] = float(value)
@@ -59,7 +59,7 @@ there. Give a number such as 47.6, or leave it missing (None, NaN).
 def labels_to_indices(
     cells: Sequence[str | None], labels: tuple[str, ...] | None = None
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The index of each cell among ``labels``, float32 (n,), and the labels; without any, the sorted cells are.
+    """The index of each cell among ``labels``, float32 (n,), and the labels; by default the sorted distinct cells.
 
     >>> labels_to_indices(["oak", None, "elm"], ("ash", "oak"))
     (array([ 1., nan, -1.], dtype=float32), ('ash', 'oak'))
@@ -72,7 +72,7 @@ def labels_to_indices(
 
 
 def text_of_number(value: Any, labels: Sequence[str]) -> str | None:
-    """A number as it is written among ``labels``: tables of whole numbers with gaps come as 5.0 where they had 5.
+    """A number as it is written among ``labels``: integers of a column with missing values arrive as 5.0 instead of 5.
 
     >>> text_of_number(5.0, ("4", "5")), text_of_number(True, ("false", "true"))
     ('5', 'true')
@@ -86,7 +86,7 @@ def text_of_number(value: Any, labels: Sequence[str]) -> str | None:
 
 
 def object_kind(cells: Sequence[Any], label: str) -> str:
-    """The kind of a column of Python objects: "text", "boolean" or "number", if all cells that are there are so.
+    """The kind of a column of Python objects: "text", "boolean" or "number", if all cells that are not missing agree.
 
     >>> object_kind(["a", None], "column 'x'"), object_kind([1, 2.5, None], "column 'x'")
     ('text', 'number')

@@ -1,4 +1,4 @@
-"""CSV text: its encoding, its separator and its names are found out here, then polars reads it.
+"""CSV text: its encoding, separator and names are detected here, then polars reads it.
 
 Takes the bytes of a file, hands on a polars frame and the separator.
 """
@@ -14,9 +14,9 @@ from ..errors import InputError, require
 
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null")  # cells that hold no value
 SEPARATORS = (",", ";", "\t", "|")
-_LARGEST_HEAD = 1 << 16  # bytes looked at to find the separator, besides the first line
-_MOST_RECORDS = 50  # among them
-_MARKS = {  # the longer ones first: that of UTF-32 begins like that of UTF-16
+_MAX_HEAD = 1 << 16  # bytes searched for the separator, besides the first line
+_MAX_RECORDS = 50  # lines searched for it
+_MARKS = {  # longer marks first: that of UTF-32 begins like that of UTF-16
     b"\xff\xfe\x00\x00": "utf-32",
     b"\x00\x00\xfe\xff": "utf-32",
     b"\xff\xfe": "utf-16",
@@ -28,15 +28,15 @@ _MARKS = {  # the longer ones first: that of UTF-32 begins like that of UTF-16
 def read_csv(
     content: bytes, name: str, text: Collection[str] = (), encoding: str | None = None, usual: str = ","
 ) -> tuple[Any, str]:
-    """The table in the bytes of a CSV file, packed by gzip or not, and its separator.
+    """The table in the bytes of a CSV file, compressed by gzip or not, and its separator.
 
     Parameters
     ----------
     content : the file
-    name : the file's, for messages
+    name : name of the file, for messages
     text : names of columns that are not read as numbers
-    encoding : of the text, where it is neither UTF-8 nor begins with a byte order mark
-    usual : the separator where several would do
+    encoding : of the text, where it is not UTF-8 and has no byte order mark
+    usual : the separator to prefer where several are possible
 
     >>> frame, separator = read_csv(b"size;kind\\n1,5;oak\\n2,0;ash\\n", "trees.csv")
     >>> frame.rows(), separator
@@ -45,9 +45,9 @@ def read_csv(
     polars = require("polars", "cli")
     content = as_utf8(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content, name, encoding)
     if b"\n" not in content:
-        content = content.replace(b"\r", b"\n")  # lines as they ended on old Macintoshes
+        content = content.replace(b"\r", b"\n")  # line ends of old Macintoshes
     content = content.rstrip(b"\r\n") + b"\n"  # blank lines at the end would be rows of missing values
-    head = content[: max(_LARGEST_HEAD, content.find(b"\n") + 1)].decode("utf-8", "ignore")
+    head = content[: max(_MAX_HEAD, content.find(b"\n") + 1)].decode("utf-8", "ignore")
     separator = find_separator(head, usual)
     _check_names(next(_records(head, separator), []), name)
     try:
@@ -55,19 +55,19 @@ def read_csv(
             content,
             separator=separator,
             null_values=list(MISSING),
-            infer_schema_length=None,  # all rows: a column may be whole numbers for long, and then not
+            infer_schema_length=None,  # all rows: a column may begin with many integers and go on with text
             schema_overrides=dict.fromkeys(text, polars.String),
         )
     except polars.exceptions.ComputeError as error:
-        said = str(error).splitlines()[0]
-        raise ValueError(f"{said}; the separator is taken to be {separator!r}") from error
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"{reason}; the separator is taken to be {separator!r}") from error
     frame.columns = [column.strip() for column in frame.columns]
     columns = [_tidied(frame[column], column in text, separator != ",") for column in frame.columns]
     return frame.with_columns(columns), separator
 
 
 def as_utf8(content: bytes, name: str, encoding: str | None = None) -> bytes:
-    """Text of any encoding as UTF-8 without a byte order mark; what cannot be decoded is an error, never replaced.
+    """Text of any encoding as UTF-8 without a byte order mark; bytes that cannot be decoded are an error.
 
     >>> as_utf8("a,é".encode("utf-16"), "a.csv").decode()
     'a,é'
@@ -94,9 +94,9 @@ def as_utf8(content: bytes, name: str, encoding: str | None = None) -> bytes:
 
 
 def find_separator(head: str, usual: str = ",") -> str:
-    """The separator that splits the first lines into the most columns, as many in each of them, and at least two.
+    """The separator that splits the first lines into the most columns, the same number in each line and at least two.
 
-    If none does, the lines are ragged: the one that splits the first of them into the most columns.
+    If none does, the lines are ragged: then the one that splits the first line into the most columns.
 
     >>> find_separator("a;b\\n1,5;2\\n"), find_separator('a,b\\n"x;y",2\\n'), find_separator("a")
     (';', ',', ',')
@@ -112,13 +112,13 @@ def find_separator(head: str, usual: str = ",") -> str:
 
 
 def _records(head: str, separator: str) -> Iterator[list[str]]:
-    """The cells of the first lines, quotes respected; the last line, which may be cut off, only if it is alone."""
+    """The cells of the first lines, with quotes; the last line, which may be cut off, only if there is no other."""
     try:
         records = [cells for cells in csv.reader(io.StringIO(head, newline=""), delimiter=separator) if cells]
-    except csv.Error:  # a quote that is never closed: polars says so
+    except csv.Error:  # a quote that is never closed: polars reports it
         return iter(())
-    is_cut = len(records) > 1 and len(head.encode()) >= _LARGEST_HEAD
-    return islice(records[: -1 if is_cut else None], _MOST_RECORDS)
+    is_cut = len(records) > 1 and len(head.encode()) >= _MAX_HEAD
+    return islice(records[: -1 if is_cut else None], _MAX_RECORDS)
 
 
 def _check_names(cells: list[str], name: str) -> None:
@@ -130,7 +130,7 @@ def _check_names(cells: list[str], name: str) -> None:
 
 
 def _tidied(column: Any, is_text: bool, has_decimal_comma: bool) -> Any:
-    """A column without the spaces around its cells, which some files have after every comma; numbers as such."""
+    """A column with its cells stripped of spaces, which some files have after every comma, and converted to numbers."""
     polars = require("polars", "cli")
     if column.dtype == polars.Int128:
         return column.cast(polars.Float64)  # as arrays have no such type

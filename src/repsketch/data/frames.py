@@ -1,4 +1,4 @@
-"""Raw tables: numbers, truth values and categories, some of them missing, as one array of float32.
+"""Raw tables: numbers, booleans and categories, some of them missing, as one array of float32.
 
 A category becomes its index in the sorted list of its column's labels, a missing value NaN. Frames of pandas, polars
 and pyarrow come through narwhals; arrays and sparse matrices are numbers already.
@@ -24,10 +24,10 @@ class Columns:
     ----------
     numbers : (n, d) float32, NaN where a value is missing
     names : the columns' names, or None
-    categories : for each categorical column, by its place, the labels in order
-    used : places of the columns that are looked at; None for all
+    categories : for each categorical column, by its index, the labels in order
+    used : indices of the columns in use; None for all
     kinds : of every column of a frame: "number", "boolean", "text", "category" (a categorical dtype), "identifier"
-        (whole numbers that number the rows) or "time" (dates and times, which are not read)
+        (integers that number the rows) or "time" (dates and times, which are not used)
     """
 
     numbers: np.ndarray
@@ -39,7 +39,7 @@ class Columns:
     __repr__ = repr_of_fields
 
     def with_labels(self, places: Mapping[int, np.ndarray]) -> "Columns":
-        """The same table with fewer labels: of each column given, those at these rising places (m,); others are -1."""
+        """The same table with fewer labels: in each given column those of these indices (m,); others become -1."""
         numbers, categories = self.numbers.copy(), dict(self.categories)
         for place, some in places.items():
             moved = np.full(len(categories[place]), UNSEEN, np.float32)
@@ -50,13 +50,13 @@ class Columns:
         return replace(self, numbers=numbers, categories=categories)
 
 
-UNSEEN = -1.0  # a label that is none of a column's categories
-_FEWEST_NUMBERED = 40  # rows; among fewer, different numbers are no sign
-_EXACT, _SERIAL = 1 << 53, 1 << 24  # whole numbers that no float holds exactly; and that no float32 does
+UNSEEN = -1.0  # the index of a label that is not among a column's categories
+_MIN_NUMBERED_ROWS = 40  # with fewer rows, different numbers do not prove an identifier
+_EXACT, _SERIAL = 1 << 53, 1 << 24  # the ranges of integers that float64 and float32 hold exactly
 
 
 def as_columns(X: Any, name: str = "X", known: Columns | None = None) -> Columns:
-    """``X`` as numbers; with ``known``, categories and columns are read as they were there, unused ones as 0.
+    """``X`` as numbers; with ``known``, by its columns and categories, and 0 for its unused columns.
 
     >>> as_columns([[1, 2], [3, 4]]).numbers.tolist()
     [[1.0, 2.0], [3.0, 4.0]]
@@ -64,7 +64,7 @@ def as_columns(X: Any, name: str = "X", known: Columns | None = None) -> Columns
     if not is_frame(X):
         table = as_table(X, name)
         dense = table.toarray() if is_sparse(table) else table
-        with np.errstate(over="ignore"):  # what float32 cannot hold is refused as infinite
+        with np.errstate(over="ignore"):  # values beyond float32 become infinite and are refused
             numbers = np.ascontiguousarray(dense, np.float32)
         check_no_infinity(numbers, None, name)
         return Columns(numbers)
@@ -136,12 +136,12 @@ def read_row(row: Any, known: Columns, name: str = "row") -> np.ndarray:
 
 
 def is_frame(X: Any) -> bool:
-    """True for data frames, whose columns have names and types of their own."""
+    """True for data frames, whose columns have names and types."""
     return hasattr(X, "columns") and hasattr(X, "shape") and not isinstance(X, np.ndarray)
 
 
 def collected(X: Any) -> Any:
-    """``X`` itself; of a polars LazyFrame what it collects."""
+    """``X`` itself, or the collected frame of a polars LazyFrame."""
     return X.collect() if type(X).__name__ == "LazyFrame" and hasattr(X, "collect") else X
 
 
@@ -156,7 +156,7 @@ def check_no_infinity(numbers: np.ndarray, names: Sequence[str] | None, name: st
 
 
 def _names_of(X: Any, name: str) -> dict[str, Any]:
-    """The columns of a frame by their names as text; pandas counts columns that have no names."""
+    """The columns of a frame by their names as text; in pandas, names may be integers."""
     columns = list(getattr(X, "column_names", X.columns))  # pyarrow's columns are the data
     names = [str(column) for column in columns]
     if len(set(names)) < len(names):
@@ -182,17 +182,17 @@ def _kind_of(series: Any, label: str) -> str:
         return object_kind(series.to_list(), label)
     if series.null_count() == len(series):  # such as polars' column of nulls
         return "number"
-    raise InputError(f"{label} holds {dtype}; allowed are numbers, truth values and text.")
+    raise InputError(f"{label} holds {dtype}; allowed are numbers, booleans and text.")
 
 
 def _texts(series: Any) -> list[str | None]:
     """The cells of a column as text, None where one is missing."""
     cells = zip(series.cast(require("narwhals", "frames").String).to_list(), series.is_null().to_list(), strict=True)
-    return [None if gone else text for text, gone in cells]
+    return [None if is_null else text for text, is_null in cells]
 
 
 def _read_numbers(series: Any, label: str) -> np.ndarray:
-    """Numbers and truth values, float32 (n,)."""
+    """Numbers and booleans, float32 (n,)."""
     narwhals = require("narwhals", "frames")
     if series.dtype == narwhals.Object or not (series.dtype.is_numeric() or series.dtype == narwhals.Boolean):
         return to_numbers(series.to_list(), label)
@@ -201,11 +201,11 @@ def _read_numbers(series: Any, label: str) -> np.ndarray:
 
 
 def _is_identifier(values: np.ndarray) -> bool:
-    """True for whole numbers of which each row has its own, as no sample of a quantity does.
+    """True for integers that identify rows: all different, as no sample of a quantity is.
 
-    Half of all numbers in their range occur, each once; or they are time stamps or serial numbers, large and all alike.
+    At least half of all integers in their range occur; or they are time stamps or serial numbers, large and close.
     """
-    if len(values) < _FEWEST_NUMBERED or len(np.unique(values)) < len(values):
+    if len(values) < _MIN_NUMBERED_ROWS or len(np.unique(values)) < len(values):
         return False
     low, high = int(values.min()), int(values.max())
     is_dense = high - low < 2 * len(values)
@@ -213,7 +213,7 @@ def _is_identifier(values: np.ndarray) -> bool:
 
 
 def _read_known(series: Any, kind: str, label: str, labels: tuple[str, ...] | None) -> np.ndarray:
-    """A column as a model reads it: as the places of its labels, or as numbers."""
+    """A column as a model reads it: indices of labels, or numbers."""
     if kind == "time":
         raise InputError(f"{label} holds dates or times; pass numbers, such as days since one.")
     if labels is None and kind in ("text", "category"):
@@ -222,5 +222,6 @@ def _read_known(series: Any, kind: str, label: str, labels: tuple[str, ...] | No
         return _read_numbers(series, label)
     if kind in ("text", "category"):
         return labels_to_indices(_texts(series), labels)[0]
-    cells = [None if gone else value for value, gone in zip(series.to_list(), series.is_null().to_list(), strict=True)]
+    pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
+    cells = [None if is_null else value for value, is_null in pairs]
     return labels_to_indices([text_of_number(value, labels) for value in cells], labels)[0]

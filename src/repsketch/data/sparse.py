@@ -1,7 +1,7 @@
-"""Sparse matrices of scipy: checked, and brought into one form, CSR with rising columns.
+"""Sparse matrices of scipy: checked, and converted to CSR with rising columns.
 
 Takes any format of scipy; hands on a CSR matrix whose arrays agree with each other. Flags of the matrix are not
-trusted, and nothing is handed to scipy unchecked: its conversions read and write wherever the indices point.
+trusted, and nothing is passed to scipy unchecked: its conversions read and write wherever the indices point.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ def is_sparse(X: Any) -> bool:
 def as_csr(X: Any, name: str = "X") -> Any:
     """A CSR matrix (n, d) with the numbers of ``X``, columns rising within each row; ``X`` itself where it is one.
 
-    Numbers of one place are added up, unless the matrix says that there are none such (``has_canonical_format``).
+    Duplicate entries are added up, unless the matrix claims to have none (``has_canonical_format``).
 
     >>> from scipy.sparse import csr_matrix
     >>> as_csr(csr_matrix(([1.0, 2.0], [1, 1], [0, 2]), shape=(1, 2))).toarray()
@@ -31,7 +31,7 @@ def as_csr(X: Any, name: str = "X") -> Any:
     >>> as_csr(csr_matrix(([1.0, 2.0], [0, 7], [0, 2]), shape=(1, 2)))
     Traceback (most recent call last):
     ...
-    repsketch.errors.InputError: X holds column index 7 in row 0; allowed is 0 to 1. Mend the matrix before passing it.
+    repsketch.errors.InputError: X holds column index 7 in row 0; allowed is 0 to 1. Correct the matrix first.
     """
     try:
         if X.format in ("csr", "csc", "bsr"):
@@ -56,12 +56,12 @@ def as_csr(X: Any, name: str = "X") -> Any:
         return _summed(table, name)
     except (RepSketchError, MemoryError):
         raise
-    except Exception as error:  # whatever scipy says of arrays it cannot use
+    except Exception as error:  # whatever scipy raises for arrays it cannot use
         raise InputError(f"{name} is no {X.format.upper()} matrix of numbers: {error}") from error
 
 
 def _claims_order(X: Any) -> bool:
-    """The matrix was marked as sorted and without duplicates. Asking scipy would make it read the arrays."""
+    """True if the matrix is marked as sorted and without duplicates; scipy's own check would read the arrays."""
     flags = vars(X)
     is_marked = flags.get("_has_canonical_format", flags.get("has_canonical_format", False))
     return bool(is_marked and flags.get("_has_sorted_indices", True))
@@ -76,8 +76,8 @@ def _check_compressed(X: Any, name: str) -> None:
     (n_major, n_minor), (major, minor) = (
         (shape[::-1], ("column", "row")) if kind == "csc" else (shape, ("row", "column"))
     )
-    for part, dimensions in (("indptr", 1), ("indices", 1), ("data", 3 if kind == "bsr" else 1)):
-        _check_array(getattr(X, part), part, dimensions, f"{name} is no {kind.upper()} matrix")
+    for field, dimensions in (("indptr", 1), ("indices", 1), ("data", 3 if kind == "bsr" else 1)):
+        _check_array(getattr(X, field), field, dimensions, f"{name} is no {kind.upper()} matrix")
     ends, indices, data = X.indptr, X.indices, X.data
     given = None
     if len(ends) != n_major + 1:
@@ -101,11 +101,11 @@ def _check_compressed(X: Any, name: str) -> None:
 
 
 def _check_coordinates(X: Any, name: str) -> None:
-    for part, minor, size in (("row", "row", X.shape[0]), ("col", "column", X.shape[1])):
-        indices = getattr(X, part)
-        _check_array(indices, part, 1, f"{name} is no COO matrix")
+    for field, minor, size in (("row", "row", X.shape[0]), ("col", "column", X.shape[1])):
+        indices = getattr(X, field)
+        _check_array(indices, field, 1, f"{name} is no COO matrix")
         if len(indices) != len(X.data):
-            given = f"{part} has {len(indices)} entries, data {len(X.data)}; allowed are as many"
+            given = f"{field} has {len(indices)} entries, data {len(X.data)}; allowed are as many"
             raise InputError(f"{name} is no COO matrix: {given}.")
         bad = _first_outside(indices, size)
         if bad is not None:
@@ -132,31 +132,29 @@ def _check_diagonals(X: Any, name: str) -> None:
 
 def _from_keys(X: Any) -> Any:
     table = X.tocoo()
-    table.has_canonical_format = False  # scipy says so, but keys come in the order in which they were set
+    table.has_canonical_format = False  # scipy sets it, but keys come in the order in which they were added
     return table
 
 
-def _check_array(array: Any, part: str, dimensions: int, what: str) -> None:
+def _check_array(array: Any, field: str, dimensions: int, what: str) -> None:
     if not isinstance(array, np.ndarray):
-        raise InputError(f"{what}: {part} is a {type(array).__name__}; allowed is a NumPy array.")
+        raise InputError(f"{what}: {field} is a {type(array).__name__}; allowed is a NumPy array.")
     if array.ndim != dimensions:
         allowed = "one dimension" if dimensions == 1 else f"{dimensions} dimensions"
-        raise InputError(f"{what}: {part} has shape {array.shape}; allowed is {allowed}.")
-    if part != "data" and array.dtype.kind not in "iu":
-        raise InputError(f"{what}: {part} has dtype {array.dtype}; allowed are whole numbers.")
+        raise InputError(f"{what}: {field} has shape {array.shape}; allowed is {allowed}.")
+    if field != "data" and array.dtype.kind not in "iu":
+        raise InputError(f"{what}: {field} has dtype {array.dtype}; allowed are integers.")
 
 
 def _first_outside(indices: np.ndarray, size: int) -> int | None:
-    """Place of the first index that is not 0 to ``size`` - 1."""
+    """Position of the first index that is not in 0 to ``size`` - 1."""
     if len(indices) == 0 or (indices.min() >= 0 and indices.max() < size):
         return None
     return int(np.argmax((indices < 0) | (indices >= size)))
 
 
 def _refuse_index(index: Any, size: int, kind: str, where: str, name: str) -> None:
-    raise InputError(
-        f"{name} holds {kind} index {index}{where}; allowed is 0 to {size - 1}. Mend the matrix before passing it."
-    )
+    raise InputError(f"{name} holds {kind} index {index}{where}; allowed is 0 to {size - 1}. Correct the matrix first.")
 
 
 def _first_not_rising(ends: np.ndarray, columns: np.ndarray) -> int | None:
@@ -164,12 +162,12 @@ def _first_not_rising(ends: np.ndarray, columns: np.ndarray) -> int | None:
     n = int(ends[-1])
     falls = columns[1:n] <= columns[: max(n - 1, 0)]
     starts = ends[1:-1]
-    falls[starts[(starts > 0) & (starts < n)] - 1] = False  # from one row to the next they may
+    falls[starts[(starts > 0) & (starts < n)] - 1] = False  # columns may fall from one row to the next
     return int(np.searchsorted(ends, int(np.argmax(falls)) + 1, side="right")) - 1 if falls.any() else None
 
 
 def _summed(table: Any, name: str) -> Any:
-    """A new matrix, whose flags are not those of ``table``, with the numbers of one place added up."""
+    """A new matrix, whose flags are not those of ``table``, with duplicate entries added up."""
     from scipy.sparse import csr_array
 
     data = table.data.astype(np.float64) if table.dtype.itemsize == 2 and table.dtype.kind == "f" else table.data

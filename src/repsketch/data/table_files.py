@@ -1,6 +1,6 @@
-"""The files that tables come in: CSV (``data_csv``), Parquet read by pyarrow, LIBSVM by scikit-learn, npz.
+"""Files of tables: CSV (``csv_reader``), Parquet read by pyarrow, LIBSVM by scikit-learn, npz.
 
-Takes a path, hands on ``Contents``: the table as the library gives it, and the arrays that lie beside it.
+Takes a path, hands on ``Contents``: the table as the library returns it, and other arrays of the file.
 """
 
 from collections.abc import Callable, Collection
@@ -15,8 +15,8 @@ import numpy as np
 from ..errors import InputError, RepSketchError, require
 from .csv_reader import read_csv
 
-LABEL = "label"  # what the target of a LIBSVM file is called; the format has no names
-_LARGEST_MESSAGE = 160  # characters of a library's own words
+LABEL = "label"  # the target of a LIBSVM file; the format has no names
+_MAX_MESSAGE = 160  # characters of a library's own message
 _DAMAGE = (OSError, ValueError, EOFError, BadZipFile, ZlibError, RuntimeError)  # what libraries raise; zipfile the last
 
 
@@ -27,8 +27,8 @@ class Contents:
     Attributes
     ----------
     X : polars frame, ndarray (n, d) or CSR matrix (n, d)
-    beside : arrays (n,) that may be the target
-    target : the one of them that is the target unless another is asked for
+    beside : other arrays (n,), which may be the target
+    target : the array that is the target by default
     separator : of a CSV file
     """
 
@@ -40,7 +40,7 @@ class Contents:
 
 @dataclass(frozen=True)
 class Hints:
-    """What a file does not say itself: columns that hold text, the width of LIBSVM text, the encoding of CSV text."""
+    """What a file does not say: columns that hold text, the number of features of LIBSVM text, the encoding of CSV."""
 
     text: Collection[str] = ()
     n_features: int | None = None
@@ -62,8 +62,8 @@ def read_contents(path: Path, hints: Hints) -> Contents:
     except RepSketchError:
         raise
     except (_polars().exceptions.PolarsError, *_DAMAGE) as error:
-        said = (str(error).strip() or type(error).__name__).splitlines()[0][:_LARGEST_MESSAGE]
-        raise InputError(f"{str(path)!r} cannot be read as {ending}: {said}") from error
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:_MAX_MESSAGE]
+        raise InputError(f"{str(path)!r} cannot be read as {ending}: {reason}") from error
 
 
 def _polars() -> Any:
@@ -80,7 +80,7 @@ def _read_parquet(path: Path, hints: Hints) -> Contents:
     arrow = require("pyarrow", "cli")
     try:
         table = require("pyarrow.parquet", "cli").read_table(path).replace_schema_metadata(None)
-        table.validate(full=True)  # damage ends as an error here; in polars it may end the process
+        table.validate(full=True)  # a damaged file raises here; in polars it may end the process
     except arrow.ArrowException as error:
         raise ValueError(error) from error
     polars = _polars()
@@ -95,15 +95,15 @@ def _read_libsvm(path: Path, hints: Hints) -> Contents:
 
 
 def _read_npz(path: Path, hints: Hints) -> Contents:
-    if not is_zipfile(path):  # np.load would take it for a pickle, and say how to trust it
+    if not is_zipfile(path):  # np.load would take it for a pickle, and suggest to trust it
         raise ValueError("it is no archive of arrays, as numpy.savez writes")
     with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
         arrays = {name: np.asarray(file[name]) for name in file.files}
     X = arrays.pop("X", None)
     if X is None or X.ndim != 2 or X.dtype.kind not in "biuf":
-        held = ", ".join(f"{name} {array.shape}" for name, array in sorted(arrays.items())) or "none"
+        others = ", ".join(f"{name} {array.shape}" for name, array in sorted(arrays.items())) or "none"
         given = "no array X" if X is None else f"an X of shape {X.shape} and dtype {X.dtype}"
-        raise InputError(f"{str(path)!r} has {given} (others: {held}); allowed is a table X (n, d) of numbers.")
+        raise InputError(f"{str(path)!r} has {given} (others: {others}); allowed is a table X (n, d) of numbers.")
     beside = {name: array for name, array in arrays.items() if array.shape == X.shape[:1]}
     return Contents(X, beside, "y" if "y" in beside else None)
 

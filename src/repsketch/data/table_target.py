@@ -9,13 +9,13 @@ from ..errors import InputError, require
 from .frames import is_frame
 from .table_files import Contents
 
-_MOST_NAMES = 8  # of columns in a message
+_MAX_NAMES = 8  # of columns in a message
 # A day of ISO 8601, with or without a time of day and its zone: 2024-05-31, 2024-05-31T18:30:00.5+02:00
 _DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?$"
 
 
 def split_target(contents: Contents, target: str | None, name: str) -> tuple[Any, np.ndarray | None, str | None]:
-    """The table without its target, the target (n,) and its name; nothing is split off if none is asked for."""
+    """The table without its target, the target (n,) and its name; nothing is split off if there is none."""
     target = contents.target if target is None else target
     X = contents.X
     if target is None:
@@ -36,7 +36,7 @@ def split_target(contents: Contents, target: str | None, name: str) -> tuple[Any
 
 
 def _place_of(target: str, n_columns: int, known: str, name: str) -> int:
-    """The place that a number such as "0" or "-1" means."""
+    """The column index of a number such as "0" or "-1"."""
     try:
         return range(n_columns)[int(target)]
     except (ValueError, IndexError):
@@ -51,17 +51,18 @@ def _as_target(column: Any, target: str, name: str) -> np.ndarray:
         is_text = column.dtype == polars.String
         if column.dtype.is_temporal() or (is_text and _are_dates(column.drop_nulls())):
             raise _not_dates(target, name)
-        gone = column.is_null().to_numpy()
+        is_missing = column.is_null().to_numpy()
         is_plain = column.dtype.is_numeric() or is_truth(column.dtype)
         values = column.to_numpy() if is_plain else column.cast(polars.String).fill_null("").to_numpy().astype(str)
     else:
-        gone, values = np.zeros(len(column), bool), column
+        is_missing, values = np.zeros(len(column), bool), column
         if values.dtype.kind in "mM":
             raise _not_dates(target, name)
     if values.dtype.kind == "f":
-        gone = gone | np.isnan(values)
-    if gone.any():
-        rows = f"{int(gone.sum())} of {len(gone)} rows, first in row {int(gone.argmax())}"
+        is_missing = is_missing | np.isnan(values)
+    if is_missing.any():
+        n_missing, first = int(is_missing.sum()), int(is_missing.argmax())
+        rows = f"{n_missing} of {len(is_missing)} rows, first in row {first}"
         raise InputError(f"the target {target!r} of {name} is missing in {rows} (counted from 0); drop these rows.")
     return values
 
@@ -87,5 +88,5 @@ def listed(names: Collection[Any]) -> str:
     >>> listed("abcdefghijk")
     "'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 3 more"
     """
-    shown = ", ".join(repr(name) for name in list(names)[:_MOST_NAMES])
-    return shown + (f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else "")
+    shown = ", ".join(repr(name) for name in list(names)[:_MAX_NAMES])
+    return shown + (f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else "")

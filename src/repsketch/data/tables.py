@@ -1,6 +1,6 @@
-"""Tables in: a file becomes columns to predict from and a target to predict.
+"""Tables in files: columns to predict from, and a target to predict.
 
-Takes CSV, Parquet, LIBSVM and npz files (``data_files``), hands on a ``Table`` whose X is what ``compress`` and
+Takes CSV, Parquet, LIBSVM and npz files (``table_files``), hands on a ``Table`` whose X is what ``compress`` and
 ``predict`` take: a frame where columns have names, else an array or a sparse matrix.
 """
 
@@ -24,10 +24,10 @@ class Table:
 
     Attributes
     ----------
-    name : the file's, for messages
+    name : name of the file, for messages
     X : (n, d) polars frame, array or CSR matrix
-    y : (n,) numbers, truth values or text; None where no target was asked for
-    target : what y is called
+    y : (n,) numbers, booleans or text; None without a target
+    target : name of y
     """
 
     name: str
@@ -79,8 +79,8 @@ def read_table(
         target in y unless told otherwise; a LIBSVM file has one target, "label"
     drop : names of columns that are left out
     text : names of columns that hold categories even if they look like numbers
-    n_features : width of a LIBSVM file, which does not say it
-    encoding : of a CSV file that is neither UTF-8 nor begins with a byte order mark, such as "cp1252"
+    n_features : number of columns of a LIBSVM file, which does not say it
+    encoding : of a CSV file that is not UTF-8 and has no byte order mark, such as "cp1252"
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -106,7 +106,7 @@ def _check_columns(frame: Any, name: str) -> None:
     polars = require("polars", "cli")
     for column, kind in frame.schema.items():
         if kind.is_nested() or kind in (polars.Binary, polars.Object):
-            raise InputError(f"column {column!r} of {name} holds {kind}; allowed are numbers, truth values and text.")
+            raise InputError(f"column {column!r} of {name} holds {kind}; allowed are numbers, booleans and text.")
         if kind.is_float() and frame[column].is_infinite().any():
             row = frame[column].is_infinite().arg_max()
             raise InputError(f"column {column!r} of {name} holds infinity in row {row}; allowed are finite numbers.")

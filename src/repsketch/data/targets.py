@@ -1,4 +1,4 @@
-"""Labels and values given as y: read, checked, and turned into probabilities of classes or numbers."""
+"""Labels and values in y: read, checked, and converted to probabilities of classes or numbers."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from ..errors import InputError
 from .arrays import as_outputs, check_not_masked
 from .cells import is_missing, object_kind
 
-_FEW_CLASSES = 20  # whole numbers with more values than this are read as values, not as classes
+_FEW_CLASSES = 20  # integers with more different values are values, not classes
 
 
 def as_labels(y: Any, name: str = "y") -> np.ndarray:
-    """``y`` as an array of numbers, truth values or text; objects must be of one kind, and none may be missing.
+    """``y`` as an array of numbers, booleans or text; objects must be of one kind, and none may be missing.
 
     >>> as_labels(["a", "b"]).tolist(), as_labels(np.array([1, 2], object)).dtype.kind
     (['a', 'b'], 'i')
@@ -37,7 +37,7 @@ def as_labels(y: Any, name: str = "y") -> np.ndarray:
     try:
         return np.array(cells, {"text": str, "boolean": bool}.get(kind)).reshape(values.shape)
     except OverflowError:
-        raise InputError(f"{name} holds whole numbers beyond 64 bits; allowed are labels and numbers.") from None
+        raise InputError(f"{name} holds integers beyond 64 bits; allowed are labels and numbers.") from None
 
 
 def _check_none_missing(rows: Any, n_rows: int, name: str) -> None:
@@ -90,5 +90,5 @@ def _guess_task(values: np.ndarray) -> str:
     if values.ndim == 2 and values.shape[1] > 1:
         return "regression"
     finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-    is_whole = bool((finite == np.floor(finite)).all())
-    return "classification" if is_whole and len(np.unique(finite)) <= _FEW_CLASSES else "regression"
+    is_integer = bool((finite == np.floor(finite)).all())
+    return "classification" if is_integer and len(np.unique(finite)) <= _FEW_CLASSES else "regression"

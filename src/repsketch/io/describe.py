@@ -72,7 +72,7 @@ def _describe_intervals(table: Intervals) -> dict[str, Any]:
     return {
         "n_rows": table.n_rows,
         "n_bins": table.scales.shape[1],
-        "most_confidence": table.most,
+        "most_confidence": table.max_confidence,
         "nbytes": table.nbytes,
     }
 

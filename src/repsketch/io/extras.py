@@ -7,7 +7,7 @@ import numpy as np
 from ..lsh.fold import fold_collision_rate
 from ..model.counters import Counters, Sums
 from ..model.inputs import Inputs
-from ..model.intervals import LEVELS, MAX_BINS, Intervals, levels_of
+from ..model.intervals import CONFIDENCES, MAX_BINS, Intervals, n_confidences_of
 from . import records
 from .part_reader import PartReader
 from .records import FIRST_POOL, Section
@@ -42,9 +42,9 @@ def read_intervals(sections: Sections, model: SimpleNamespace) -> Intervals | No
     refuse_if(records.TASKS[model.task] == "classification", Status.SECTION_UNEXPECTED)
     refuse_if(len(data) < records.INTERVALS.nbytes, Status.SIZE_MISMATCH)
     head = records.INTERVALS.unpack(data[: records.INTERVALS.nbytes])
-    check_size(head.n_levels, len(LEVELS))
+    check_size(head.n_levels, len(CONFIDENCES))
     check_size(head.n_bins, MAX_BINS)
-    refuse_if(head.n_levels > levels_of(head.n_rows), Status.SIZE_MISMATCH)
+    refuse_if(head.n_levels > n_confidences_of(head.n_rows), Status.SIZE_MISMATCH)
     widths = (head.n_bins - 1, head.n_bins, head.n_levels)
     refuse_if(len(data) != records.INTERVALS.nbytes + 4 * n_outputs * sum(widths), Status.SIZE_MISMATCH)
     numbers = np.frombuffer(data, "<f4", offset=records.INTERVALS.nbytes)

@@ -154,7 +154,7 @@ def _add_projection(sections: dict[int, bytes], model: Model) -> None:
             sections[Section.PROJECTION] = matrix.astype("<f4" if projection.kind == "float32" else "i1").tobytes()
     if projection is not None:
         if projection.shift is not None:
-            sections[Section.SHIFT] = projection.shift.astype("<i4" if model.is_whole else "<f4").tobytes()
+            sections[Section.SHIFT] = projection.shift.astype("<i4" if model.is_integer else "<f4").tobytes()
         if projection.multipliers is not None:
             sections[Section.MULTIPLIERS] = projection.multipliers.astype("<i2").tobytes()
         if projection.scales is not None:
@@ -256,7 +256,7 @@ def _pool_fields(model: Model, part: RowGroup, rows: PooledRows) -> dict[str, An
 
 
 def _intervals(table: Intervals) -> bytes:
-    head = records.INTERVALS.pack(n_rows=table.n_rows, n_levels=table.n_levels, n_bins=table.scales.shape[1])
+    head = records.INTERVALS.pack(n_rows=table.n_rows, n_levels=table.n_confidences, n_bins=table.scales.shape[1])
     return head + b"".join(_floats(array) for array in (table.borders, table.scales, table.quantiles))
 
 

@@ -10,7 +10,7 @@ AGGREGATES = ("mean", "median_of_means")
 
 
 def choose_groups(aggregate: str, n_groups: int | None, n_rows: int) -> int:
-    """Number of groups g: 1 for the mean; for the median of means as asked, or Lemma 1's at delta = 0.05.
+    """Number of groups g: 1 for the mean; for the median of means as given, or Lemma 1's at delta = 0.05.
 
     >>> choose_groups("mean", None, 500), choose_groups("median_of_means", None, 500)
     (1, 24)

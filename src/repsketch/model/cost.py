@@ -1,4 +1,4 @@
-"""What one prediction of any deployed form costs."""
+"""The cost of one prediction of any model."""
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from .rows import RowGroup
 
 
 def cost_of_model(model: Model) -> Cost:
-    """Operations of one prediction; codes that several rows name are computed once.
+    """Operations of one prediction; a code that several rows share is computed once.
 
-    The paper's formula counts two operations a projected product, an addition a coordinate of a code and
-    one a row; it is applied to all parts. For the paper's sketch this is ``Cost.of_sketch``.
+    The paper's formula counts two operations for each product of the projection, one addition for each coordinate of a
+    code and one for each row; it is applied to all groups of rows. For the paper's sketch this is ``Cost.of_sketch``.
     """
     inputs, projection = model.inputs, model.projection
     products = 0 if projection is None or projection.matrix is None else projection.matrix.size
@@ -25,18 +25,18 @@ def cost_of_model(model: Model) -> Cost:
     adds += model.n_outputs * (len(model.row_groups) - 1)
     lookups, decodes, terms, sums = 0, 0, 0.0, 0
     others = _clamps_of(model)
-    for part in model.row_groups:
-        n_codes, part_terms, part_multiplies = _codes_of(part)
-        values = part.n_rows * part.counters.shape[2]
-        decode = 0 if part.decode is None else part.decode.size
-        terms, sums, decodes = terms + part_terms, sums + values, decodes + decode
-        lookups += values * (2 if part.interpolates else 1)
-        adds += part_terms + n_codes + values * (3 if part.interpolates else 1) + decode
-        multiplies += part_multiplies + (values if part.interpolates else 0) + decode + model.n_outputs
-        is_universal = isinstance(part.hashes, RowHashes) and part.hashes.fold == "universal"
-        others += n_codes + fold_operations(part.n_rows, part.hashes.n_concat, is_universal)
+    for group in model.row_groups:
+        n_codes, group_terms, group_multiplies = _codes_of(group)
+        values = group.n_rows * group.counters.shape[2]
+        decode = 0 if group.decode is None else group.decode.size
+        terms, sums, decodes = terms + group_terms, sums + values, decodes + decode
+        lookups += values * (2 if group.interpolates else 1)
+        adds += group_terms + n_codes + values * (3 if group.interpolates else 1) + decode
+        multiplies += group_multiplies + (values if group.interpolates else 0) + decode + model.n_outputs
+        is_universal = isinstance(group.hashes, RowHashes) and group.hashes.fold == "universal"
+        others += n_codes + fold_operations(group.n_rows, group.hashes.n_concat, is_universal)
     return Cost(
-        parameters=products + shift + sum(part.counters.size for part in model.row_groups) + linear + decodes,
+        parameters=products + shift + sum(group.counters.size for group in model.row_groups) + linear + decodes,
         paper_flops=2 * products + terms + sums,
         adds=adds,
         multiplies=multiplies,
@@ -47,16 +47,16 @@ def cost_of_model(model: Model) -> Cost:
 
 
 def _clamps_of(model: Model) -> int:
-    """Rounding and clamping of values, and moving and clamping of coordinates."""
+    """Operations that round and clamp values, and shift and clamp coordinates."""
     n_boolean, n_components = model.inputs.n_columns - model.inputs.n_numeric, model.n_coordinates
-    if not model.is_whole:
+    if not model.is_integer:
         return n_boolean + 2 * n_components
     return n_boolean + 3 * model.inputs.n_numeric + (0 if model.projection is None else 4 * n_components)
 
 
-def _codes_of(part: RowGroup) -> tuple[int, float, float]:
-    """How many codes the rows of a part name, and the additions and multiplications of coordinates behind them."""
-    hashes = part.hashes
+def _codes_of(group: RowGroup) -> tuple[int, float, float]:
+    """Number of codes of a group of rows, and the additions and multiplications of coordinates behind them."""
+    hashes = group.hashes
     n_codes = hashes.n_rows * hashes.n_concat
     if isinstance(hashes, PooledRows):
         pool, used = hashes.pool, np.arange(n_codes) if hashes.indices is None else np.unique(hashes.indices)

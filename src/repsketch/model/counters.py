@@ -1,6 +1,6 @@
 """The additive state of a sketch: sums of weights in 64-bit fixed point.
 
-Weights are rounded once to whole multiples of ``step``; after that every operation is integer
+Weights are rounded once to integer multiples of ``step``; after that every operation is integer
 arithmetic. So the counters are the same bytes for any order, batching or partitioning of the points,
 and subtracting undoes adding exactly.
 """
@@ -16,7 +16,7 @@ from ..display import repr_of_fields
 from ..errors import InputError, MergeError
 
 DEFAULT_STEP = 2.0**-32  # weights to 2e-10, sums up to 1e9
-_EXACT = 2.0**53  # float64 adds whole numbers exactly up to here
+_EXACT = 2.0**53  # float64 adds integers exactly up to here
 _LARGEST = 2**62
 
 
@@ -49,20 +49,20 @@ class Counters:
         return self.sums * self.step
 
     def round(self, weights: np.ndarray) -> np.ndarray:
-        """Weights (n, C) in whole steps, as float64 that holds integers."""
+        """Weights (n, C) in integer steps, as float64 that holds integers."""
         with np.errstate(over="ignore"):
-            whole = np.rint(weights / self.step)
-        largest = np.abs(whole).max(initial=0.0)
+            steps = np.rint(weights / self.step)
+        largest = np.abs(steps).max(initial=0.0)
         if largest >= _EXACT:
             raise InputError(
                 f"a weight of {np.abs(weights).max():.3g} with weight_step={self.step:.3g}; allowed is less than "
                 f"{_EXACT * self.step:.3g}. Scale the weights down or start from a larger weight_step."
             )
-        return whole
+        return steps
 
-    def rows_at_once(self, whole: np.ndarray) -> int:
-        """How many points may be summed in float64 without rounding."""
-        return max(1, int((_EXACT - 1) // max(1.0, np.abs(whole).max(initial=0.0))))
+    def rows_at_once(self, steps: np.ndarray) -> int:
+        """Number of points that can be summed in float64 without rounding."""
+        return max(1, int((_EXACT - 1) // max(1.0, np.abs(steps).max(initial=0.0))))
 
     def plus(self, sums: np.ndarray, total: np.ndarray) -> "Counters":
         """These counters with other sums and their total (same step) added."""
@@ -70,16 +70,18 @@ class Counters:
         return self._checked(self.sums + sums, self.total + total)
 
     def times(self, factor: float) -> "Counters":
-        """All sums multiplied by ``factor`` and rounded to whole steps, half to even, exactly."""
+        """All sums multiplied by ``factor`` and rounded to integer steps, half to even, exactly."""
         above, below = check_number("factor", factor).as_integer_ratio()
         sums, total = (
-            np.array([round(Fraction(int(value) * above, below)) for value in part.ravel()], object).reshape(part.shape)
-            for part in (self.sums, self.total)
+            np.array([round(Fraction(int(value) * above, below)) for value in array.ravel()], object).reshape(
+                array.shape
+            )
+            for array in (self.sums, self.total)
         )
         return self._checked(sums, total)
 
     def _checked(self, sums: np.ndarray, total: np.ndarray) -> "Counters":
-        if max(np.abs(part).max() for part in (sums, total)) >= _LARGEST:
+        if max(np.abs(array).max() for array in (sums, total)) >= _LARGEST:
             raise MergeError(
                 f"a sum of weights would pass {_LARGEST * self.step:.3g}, what 64 bits hold with "
                 f"weight_step={self.step:.3g}; start from a larger weight_step."
@@ -89,7 +91,7 @@ class Counters:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """What a file keeps of a kernel sketch beside its model: the additive state, and how outputs come from it.
+    """What a file stores of a kernel sketch besides its model: the additive state, and how outputs come from it.
 
     Attributes
     ----------

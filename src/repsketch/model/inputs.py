@@ -1,7 +1,7 @@
-"""From the columns of a table to the values a sketch computes with.
+"""From the columns of a table to the values that a model computes with.
 
-The first step of inference: numeric columns are centred and scaled (and rounded to whole numbers in the
-int precision), boolean ones become 0 or 1, a category becomes one 1 among its zeros. See section 1 of
+The first step of inference: numeric columns are centred and scaled (and rounded to integers in the int precision),
+boolean ones become 0 or 1, categories are one-hot encoded. See section 1 of
 ``docs/spec/inference.md``.
 """
 
@@ -24,7 +24,7 @@ MAX_CATEGORIES = 65_535
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """How d columns are read.
+    """How d columns become D values.
 
     Attributes
     ----------
@@ -32,9 +32,9 @@ class Inputs:
     columns : (U,) the columns used, rising; None for all
     kinds : (U,) 0 for numeric, 1 for boolean, n for a category out of n; None if all are numeric
     centers, scales : (number of numeric columns,) or (1,) float32; None for 0 (1), no operation
-    stored_as : "float32", "bfloat16" or "float8", how centers and scales are kept
-    limits : smallest and largest whole value in the int precision; None in float32
-    accepts_missing : NaN is a value of its own, below all others
+    stored_as : "float32", "bfloat16" or "float8", the type that centers and scales are stored in
+    limits : smallest and largest value in the int precision; None in float32
+    accepts_missing : NaN is accepted, as a value below all others
 
     >>> inputs = Inputs(3, kinds=np.array([0, 1, 4]), limits=(-127, 127))
     >>> inputs.values(np.array([[2.5, 7.0, 3.0]], np.float32))[:, 0].tolist()
@@ -95,7 +95,7 @@ class Inputs:
     @cached_property
     def n_numeric(self) -> int:
         """Numeric columns used."""
-        # Counted without a table: a file of a few hundred bytes may say that it has a million columns.
+        # Counted without allocation: a file of a few hundred bytes may claim to have a million columns.
         return self.n_columns if self.kinds is None else self.n_columns - int(np.count_nonzero(self.kinds))
 
     @cached_property
@@ -116,7 +116,7 @@ class Inputs:
         return np.repeat(self._kinds != NUMERIC, np.maximum(self._kinds, 1))
 
     def are_boolean(self, places: list[int]) -> np.ndarray:
-        """Which of these values are 0 or 1 only, without a table of all values; bool (len(places),)."""
+        """Which of these values are 0 or 1 only, without an array of all values; bool (len(places),)."""
         if self.has_one_kind:
             return np.full(len(places), self.n_numeric == 0)
         ends = np.cumsum(np.maximum(self._kinds, 1))
@@ -131,7 +131,7 @@ class Inputs:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what is stored: used columns, kinds that differ, centers and scales."""
+        """Bytes stored: used columns, kinds if they differ, centers and scales."""
         size = 0 if self.columns is None else packed_nbytes(self.n_columns, index_bits(self.n_features))
         size += 0 if self.has_one_kind else 2 * self.n_columns
         each = {"float32": 4, "bfloat16": 2, "float8": 1}[self.stored_as]
@@ -147,15 +147,15 @@ class Inputs:
     def values(self, block: np.ndarray) -> np.ndarray:
         """Values (D, n), float32 or int32, for a float32 block (n, d) without infinities."""
         columns = block.T if self.columns is None else block.T[self.columns]
-        parts: list[np.ndarray] = []
+        pieces: list[np.ndarray] = []
         for kind, column in zip(self._kinds, columns, strict=True):
             if kind == NUMERIC:
-                parts.append(column[None])
+                pieces.append(column[None])
             elif kind == BOOLEAN:
-                parts.append(((column != 0) & ~np.isnan(column))[None])
+                pieces.append(((column != 0) & ~np.isnan(column))[None])
             else:
-                parts.append(column[None] == np.arange(kind, dtype=np.float32)[:, None])
-        table = np.concatenate(parts).astype(np.float32)
+                pieces.append(column[None] == np.arange(kind, dtype=np.float32)[:, None])
+        table = np.concatenate(pieces).astype(np.float32)
         table[~self.booleans] = self._numbers(table[~self.booleans])
         return table if self.limits is None else table.astype(np.int32)
 

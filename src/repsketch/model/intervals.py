@@ -1,8 +1,8 @@
-"""How far off a sketch may be: what it missed rows by that it was not trained on, as a table of quantiles.
+"""Prediction intervals from residuals of rows that a sketch was not trained on, as a table of quantiles.
 
-Split-conformal prediction: of n such rows, the (n + 1) * confidence-th smallest miss is half the width of an interval
-that holds the value of a further row with at least that probability. Misses grow with the output on many data, so they
-are measured in units of the mean miss of outputs of their size.
+Split-conformal prediction: of n such rows, the (n + 1) * confidence-th smallest absolute residual is half the width of
+an interval that holds the value of a further row with at least that probability. On many data residuals grow with the
+output, so they are divided by the mean residual of outputs in the same bin.
 """
 
 from dataclasses import dataclass
@@ -15,23 +15,23 @@ from ..errors import InputError
 from .numbers import check_floats
 
 #: Confidences of the table, in per cent. The order is that of the file.
-LEVELS = (50, 55, 60, 65, 70, 75, 80, 85, 90, 92, 94, 95, 96, 97, 98, 99)
+CONFIDENCES = (50, 55, 60, 65, 70, 75, 80, 85, 90, 92, 94, 95, 96, 97, 98, 99)
 MAX_BINS = 256
-MOST_BINS, FEWEST_A_BIN = 4, 100  # of tables made here
-_SMALLEST_SHARE = 0.01  # of the mean miss: no bin counts as surer than that
+MAX_BINS_MADE, MIN_ROWS_PER_BIN = 4, 100  # of tables made here; a file may hold up to ``MAX_BINS``
+_SMALLEST_SHARE = 0.01  # of the mean residual: the smallest scale of a bin
 _SMALLEST_SCALE = 1e-30
 
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Half widths of intervals, for each of C outputs: a scale by the bin that the output lies in, times a quantile.
+    """Half widths of intervals, for each of C outputs: the scale of the bin that the output lies in, times a quantile.
 
     Attributes
     ----------
     n_rows : rows that the quantiles come from
     borders : (C, B - 1) float32, rising; an output on a border lies above it
     scales : (C, B) float32, above 0
-    quantiles : (C, M) float32, from 0 up, at the first M of ``LEVELS``
+    quantiles : (C, M) float32, not negative, at the first M of ``CONFIDENCES``
     """
 
     n_rows: int
@@ -45,9 +45,9 @@ class Intervals:
         n_outputs, n_bins = self.scales.shape
         check_floats("borders", self.borders, (n_outputs, n_bins - 1))
         check_floats("scales", self.scales)
-        check_floats("quantiles", self.quantiles, (n_outputs, self.n_levels))
-        if not 1 <= n_bins <= MAX_BINS or not 1 <= self.n_levels <= levels_of(self.n_rows):
-            raise InputError(f"{n_bins} bins and {self.n_levels} quantiles of {self.n_rows} rows do not fit.")
+        check_floats("quantiles", self.quantiles, (n_outputs, self.n_confidences))
+        if not 1 <= n_bins <= MAX_BINS or not 1 <= self.n_confidences <= n_confidences_of(self.n_rows):
+            raise InputError(f"{n_bins} bins and {self.n_confidences} quantiles of {self.n_rows} rows do not fit.")
         if not (np.isfinite(self.borders).all() and np.all(self.borders[:, 1:] > self.borders[:, :-1])):
             raise InputError("the borders of bins must be finite and rise.")
         if not (np.isfinite(self.scales).all() and np.all(self.scales > 0)):
@@ -58,7 +58,7 @@ class Intervals:
 
     @classmethod
     def of(cls, outputs: np.ndarray, values: np.ndarray) -> "Intervals":
-        """The table of outputs and true values, both (n, C), of rows that were not trained on.
+        """The table from outputs and true values, both (n, C), of rows that were not trained on.
 
         >>> outputs = np.zeros((19, 1), np.float32)
         >>> table = Intervals.of(outputs, np.arange(-9.0, 10.0)[:, None])
@@ -67,24 +67,24 @@ class Intervals:
         """
         n = len(outputs)
         borders = _borders(outputs)
-        n_levels, n_bins = levels_of(n), borders.shape[1] + 1
-        scales, quantiles = np.empty((outputs.shape[1], n_bins)), np.empty((outputs.shape[1], n_levels))
-        for c, misses in enumerate(np.abs(values - outputs).T):
-            scales[c], scores = _scaled(misses, np.searchsorted(borders[c], outputs[:, c], side="right"), n_bins)
-            quantiles[c] = np.sort(scores)[[_rank(level, n) - 1 for level in LEVELS[:n_levels]]]
+        n_confidences, n_bins = n_confidences_of(n), borders.shape[1] + 1
+        scales, quantiles = np.empty((outputs.shape[1], n_bins)), np.empty((outputs.shape[1], n_confidences))
+        for c, residuals in enumerate(np.abs(values - outputs).T):
+            scales[c], scores = _scaled(residuals, np.searchsorted(borders[c], outputs[:, c], side="right"), n_bins)
+            quantiles[c] = np.sort(scores)[[_rank(confidence, n) - 1 for confidence in CONFIDENCES[:n_confidences]]]
         rounded = quantiles.astype(np.float32)
         rounded = np.where(rounded < quantiles, np.nextafter(rounded, np.float32(np.inf)), rounded)
         return cls(n, borders, scales.astype(np.float32), rounded)
 
     @property
-    def n_levels(self) -> int:
+    def n_confidences(self) -> int:
         """Confidences in the table, M."""
         return self.quantiles.shape[1]
 
     @property
-    def most(self) -> float:
-        """The largest confidence that may be asked for."""
-        return LEVELS[self.n_levels - 1] / 100
+    def max_confidence(self) -> float:
+        """The largest confidence of the table."""
+        return CONFIDENCES[self.n_confidences - 1] / 100
 
     @property
     def nbytes(self) -> int:
@@ -94,56 +94,60 @@ class Intervals:
     def half_widths(self, outputs: np.ndarray, confidence: float) -> np.ndarray:
         """Half the width of the interval around each of ``outputs`` (n, C), float64.
 
-        Between two confidences of the table the width is interpolated: rather too wide than too narrow, since large
-        misses are rarer than small ones.
+        Between two confidences of the table the width is interpolated linearly. That errs on the wide side, since large
+        residuals are rarer than small ones.
         """
         check_number("confidence", confidence, 0.0, 1.0, open_ends=True)
-        if not LEVELS[0] / 100 <= confidence <= self.most:
-            more = "" if self.n_levels == len(LEVELS) else " More rows that it was not trained on would tell more."
-            raise InputError(
-                f"confidence={confidence!r}; allowed is a number from {LEVELS[0] / 100:g} to {self.most:g}: the "
-                f"intervals of this sketch come from {self.n_rows} rows.{more}"
+        if not CONFIDENCES[0] / 100 <= confidence <= self.max_confidence:
+            more = (
+                ""
+                if self.n_confidences == len(CONFIDENCES)
+                else " More rows that it was not trained on would allow more."
             )
-        widths, levels = np.empty(outputs.shape), np.array(LEVELS[: self.n_levels]) / 100
+            raise InputError(
+                f"confidence={confidence!r}; allowed is a number from {CONFIDENCES[0] / 100:g} to "
+                f"{self.max_confidence:g}: the intervals of this sketch come from {self.n_rows} rows.{more}"
+            )
+        widths, confidences = np.empty(outputs.shape), np.array(CONFIDENCES[: self.n_confidences]) / 100
         for c, column in enumerate(outputs.T):
             bins = np.searchsorted(self.borders[c], column, side="right")
-            widths[:, c] = self.scales[c, bins] * np.interp(confidence, levels, self.quantiles[c])
+            widths[:, c] = self.scales[c, bins] * np.interp(confidence, confidences, self.quantiles[c])
         return widths
 
 
-def levels_of(n_rows: int) -> int:
-    """How many of ``LEVELS`` so many rows can tell.
+def n_confidences_of(n_rows: int) -> int:
+    """How many of ``CONFIDENCES`` can be estimated from ``n_rows`` rows.
 
-    >>> levels_of(1), levels_of(19), levels_of(99)
+    >>> n_confidences_of(1), n_confidences_of(19), n_confidences_of(99)
     (1, 12, 16)
     """
-    return sum(_rank(level, n_rows) <= n_rows for level in LEVELS)
+    return sum(_rank(confidence, n_rows) <= n_rows for confidence in CONFIDENCES)
 
 
-def _rank(level: int, n_rows: int) -> int:
-    """Which miss, counted from the smallest one, covers a further row with a probability of ``level`` per cent."""
-    return -(-(n_rows + 1) * level // 100)
+def _rank(confidence: int, n_rows: int) -> int:
+    """Rank of the residual, from the smallest, that covers a further row with ``confidence`` per cent probability."""
+    return -(-(n_rows + 1) * confidence // 100)
 
 
 def _borders(outputs: np.ndarray) -> np.ndarray:
-    """Borders (C, B - 1) between bins of equally many outputs; as many bins as have enough of them."""
-    for n_bins in range(MOST_BINS, 1, -1):
+    """Borders (C, B - 1) between bins of equally many outputs; as many bins as have enough outputs each."""
+    for n_bins in range(MAX_BINS_MADE, 1, -1):
         borders = np.quantile(outputs, np.arange(1, n_bins) / n_bins, axis=0).T.astype(np.float32)
-        edges = np.sum(outputs.T[:, :, None] >= borders[:, None], axis=1)  # outputs above each border
-        counts = -np.diff(edges, axis=1, prepend=len(outputs), append=0)
-        if counts.min() >= FEWEST_A_BIN:
+        n_above = np.sum(outputs.T[:, :, None] >= borders[:, None], axis=1)  # outputs above each border
+        counts = -np.diff(n_above, axis=1, prepend=len(outputs), append=0)
+        if counts.min() >= MIN_ROWS_PER_BIN:
             return borders
     return np.empty((outputs.shape[1], 0), np.float32)
 
 
-def _scaled(misses: np.ndarray, bins: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
-    """The mean miss of each bin, and each miss in units of the mean of all others in its bin.
+def _scaled(residuals: np.ndarray, bins: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
+    """The mean residual of each bin, and each residual in units of the mean of all others in its bin.
 
-    Of the others, because the scale that a new row is measured by does not know its miss either.
+    Without itself, since the scale of a new row does not include its residual either.
     """
     if n_bins == 1:
-        return np.ones(1), misses
-    counts, totals = np.bincount(bins, minlength=n_bins), np.bincount(bins, misses, n_bins)
-    smallest = max(_SMALLEST_SHARE * misses.mean(), _SMALLEST_SCALE)
-    others = np.maximum((totals[bins] - misses) / (counts[bins] - 1), smallest)
-    return np.maximum(totals / counts, smallest), misses / others
+        return np.ones(1), residuals
+    counts, totals = np.bincount(bins, minlength=n_bins), np.bincount(bins, residuals, n_bins)
+    smallest = max(_SMALLEST_SHARE * residuals.mean(), _SMALLEST_SCALE)
+    others = np.maximum((totals[bins] - residuals) / (counts[bins] - 1), smallest)
+    return np.maximum(totals / counts, smallest), residuals / others

@@ -1,6 +1,6 @@
 """How large stored numbers may be so that every output is finite: *Bounds of magnitudes*, ``docs/spec/inference.md``.
 
-Forms are checked when they are made, files when they are read; ``native/rsk_magnitudes.c`` is the same in C.
+Models are checked when they are made, files when they are read; ``native/rsk_magnitudes.c`` is the same in C.
 """
 
 from collections.abc import Iterable
@@ -23,14 +23,14 @@ def largest_size(array: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Magnitudes:
-    """Bounds of what a part computes in the float32 precision, float64.
+    """Bounds of what a group of rows computes in the float32 precision, float64.
 
     Attributes
     ----------
     counter : largest stored counter
     n_rows : rows added up
-    is_sum : the sum is handed on, not a mean
-    interpolates : counters are read between two levels
+    is_sum : the accumulator is the sum of the rows, not their mean
+    interpolates : rows interpolate between two counters
     row_decode : largest entry of a decode matrix of rows, 1 without
     shared_decode : entries a sum has times the largest of a shared decode matrix, as (number, entry); None without
     """
@@ -44,7 +44,7 @@ class Magnitudes:
 
     @property
     def read(self) -> float:
-        """What is read from one row: S_i + (S_{i+1} - S_i) f with interpolation, at most three counters."""
+        """The value read from one row; with interpolation S_i + (S_{i+1} - S_i) f, at most three counters."""
         return self.counter * 3.0 if self.interpolates else self.counter
 
     @property
@@ -54,22 +54,22 @@ class Magnitudes:
 
     @property
     def accumulator(self) -> float:
-        """What is multiplied by the gain."""
-        handed_on = self.total if self.is_sum else self.read * self.row_decode
+        """The accumulator, before the gain."""
+        aggregate = self.total if self.is_sum else self.read * self.row_decode
         if self.shared_decode is None:
-            return handed_on
+            return aggregate
         n, entry = self.shared_decode
-        return handed_on * float(n) * entry
+        return aggregate * float(n) * entry
 
     @property
     def largest(self) -> float:
-        """The largest number on the way."""
+        """The largest intermediate number."""
         return max(self.read, self.total, self.accumulator)
 
 
-def largest_output(offset: np.ndarray, parts: Iterable[tuple[float, np.ndarray]], linear: float) -> float:
+def largest_output(offset: np.ndarray, groups: Iterable[tuple[float, np.ndarray]], linear: float) -> float:
     """Bound of the outputs, float64: from offsets, largest accumulators with their gains, and the linear term."""
     output = largest_size(offset)
-    for accumulator, gain in parts:
+    for accumulator, gain in groups:
         output += accumulator * largest_size(gain)
     return output + linear

@@ -1,7 +1,7 @@
-"""The deployed form of every sketch: columns, projection, parts of rows, outputs.
+"""The deployed model of every sketch: columns, projection, groups of rows, outputs.
 
-What ``query`` evaluates, files hold and the C runtime runs. The paper's sketch is one part whose rows own
-their codes; everything learnt beyond it is another choice of the same pieces.
+``query`` evaluates it, files store it and the C runtime runs it. The paper's sketch is one group of rows that own their
+codes; models trained beyond the paper combine the same pieces in other ways.
 """
 
 from dataclasses import InitVar, dataclass, field
@@ -18,11 +18,11 @@ from ..predictor import TASKS
 from .inputs import Inputs
 from .intervals import Intervals
 from .magnitudes import LARGEST_COORDINATE, LARGEST_MAGNITUDE, largest_output, largest_size
-from .numbers import check_floats, check_whole, round_floats
+from .numbers import check_floats, check_integers, round_floats
 from .projection import LARGEST_ENTRY, Projection
 from .rows import LARGEST_INT, RowGroup
 
-MAX_PARTS = 4
+MAX_ROW_GROUPS = 4
 MAX_OUTPUTS = 65_536
 STORED_OFFSETS = ("float32", "bfloat16")
 
@@ -35,21 +35,21 @@ class Model:
     ----------
     inputs : from d columns to D values
     projection : from values to p coordinates, or None
-    row_groups : one to four parts of rows
+    row_groups : one to four groups of rows
     offset : (C,) float32
     linear : (p, C) float32, int16 or int8 on the coordinates, or None
-    linear_gain : (1,) or (C,) float32, of a whole linear term
+    linear_gain : (1,) or (C,) float32, of a linear term in integers
     task, classes : what the outputs mean
     feature_names : the d columns' names, or None
     categories : the rising labels of each categorical column used, or None
-    intervals : how far values may be from the outputs, or None; not for classification
-    offset_stored_as : "float32", or "bfloat16" in the int precision, for offsets that are such numbers
+    intervals : prediction intervals, or None; not for classification
+    offset_stored_as : "float32" or, in the int precision, "bfloat16"
     stored : the checked file that this model was read from: its bytes, or as the C core has opened it; or None
     """
 
-    #: Seed, sizes and flags that a device must know, of the sketch with its first part and of each further part.
+    #: Seed, sizes and flags that a device must know: of the model with its first group of rows, of each further one.
     HEADER_NBYTES: ClassVar[int] = 32
-    PART_NBYTES: ClassVar[int] = 16
+    ROW_GROUP_NBYTES: ClassVar[int] = 16
 
     inputs: Inputs
     projection: Projection | None
@@ -63,7 +63,7 @@ class Model:
     categories: tuple[tuple[str, ...], ...] | None = None
     intervals: Intervals | None = None
     offset_stored_as: str = "float32"
-    file: InitVar[Any] = None  # not kept by dataclasses.replace: another form is another file
+    file: InitVar[Any] = None  # dataclasses.replace drops it: a changed model is another file
     stored: Any = field(init=False, default=None)
 
     def __repr__(self) -> str:
@@ -74,8 +74,8 @@ class Model:
 
     def __post_init__(self, file: Any) -> None:
         object.__setattr__(self, "stored", file)
-        if not 1 <= len(self.row_groups) <= MAX_PARTS:
-            raise InputError(f"{len(self.row_groups)} parts; allowed are 1 to {MAX_PARTS}.")
+        if not 1 <= len(self.row_groups) <= MAX_ROW_GROUPS:
+            raise InputError(f"{len(self.row_groups)} groups of rows; allowed are 1 to {MAX_ROW_GROUPS}.")
         if self.task not in (None, *TASKS):
             raise InputError(f"task={self.task!r}; allowed are {TASKS} and None.")
         self._check_names()
@@ -84,24 +84,26 @@ class Model:
             n_taken = self.projection.n_components if matrix is None else len(matrix)
             if n_taken != self.inputs.n_values:
                 raise InputError(f"a projection of {n_taken} rows for {self.inputs.n_values} values.")
-            if (self.projection.limit is not None) != self.is_whole:
+            if (self.projection.limit is not None) != self.is_integer:
                 raise InputError("projection and inputs differ in precision.")
-        for part in self.row_groups:
-            self._check_part(part)
+        for group in self.row_groups:
+            self._check_group(group)
         check_floats("offsets", self.offset, (self.n_outputs,))
         if not np.isfinite(self.offset).all() or not 1 <= self.n_outputs <= MAX_OUTPUTS:
             raise InputError(f"offset must be 1 to {MAX_OUTPUTS} finite numbers.")
         self._check_offset_type()
         self._check_linear()
-        if self.is_whole and self.projection is not None and self.stored is None:
+        if self.is_integer and self.projection is not None and self.stored is None:
             self.projection.check_bounds(self.inputs.largest)
         if self.stored is None:
             self._check_magnitudes()
 
     def _check_magnitudes(self) -> None:
         """Refuse stored numbers from which a finite input could give an infinite output, or NaN."""
-        found = [part.magnitudes() for part in self.row_groups]
-        accumulators = ((accumulator, part.gain) for (_, accumulator), part in zip(found, self.row_groups, strict=True))
+        found = [group.magnitudes() for group in self.row_groups]
+        accumulators = (
+            (accumulator, group.gain) for (_, accumulator), group in zip(found, self.row_groups, strict=True)
+        )
         output = largest_output(self.offset, accumulators, self._largest_linear())
         worst = max(output, *(largest for largest, _ in found))
         if worst > LARGEST_MAGNITUDE:
@@ -119,7 +121,7 @@ class Model:
         return float(self._largest_linear_sum()) * largest_size(self.linear_gain)
 
     def _largest_linear_sum(self) -> int:
-        """Bound of the whole sum of the linear term, in the int precision."""
+        """Bound of the sum of the linear term, in the int precision."""
         assert self.linear is not None
         return int(np.abs(self.linear.astype(np.int64)).sum(axis=0).max()) * self.largest_of("projected")
 
@@ -146,46 +148,46 @@ class Model:
         if any(list(labels) != sorted(set(labels)) for labels in self.categories):
             raise InputError("the categories of a column must rise, none of them twice.")
 
-    def _check_part(self, part: RowGroup) -> None:
-        if part.is_whole != self.is_whole:
-            raise InputError("a part and the inputs differ in precision.")
-        if part.n_outputs != self.n_outputs:
-            raise InputError(f"a part with {part.n_outputs} outputs in a sketch of {self.n_outputs}.")
-        width = self.n_coordinates if part.source == "projected" else self.inputs.n_values
-        if part.hashes.n_features != width:
-            raise InputError(f"a part over {part.hashes.n_features} coordinates; it is given {width}.")
-        pool = part.hashes.pool if isinstance(part.hashes, PooledRows) else None
+    def _check_group(self, group: RowGroup) -> None:
+        if group.is_integer != self.is_integer:
+            raise InputError("a group of rows and the inputs differ in precision.")
+        if group.n_outputs != self.n_outputs:
+            raise InputError(f"a group of rows with {group.n_outputs} outputs in a model of {self.n_outputs}.")
+        width = self.n_coordinates if group.source == "projected" else self.inputs.n_values
+        if group.hashes.n_features != width:
+            raise InputError(f"a group of rows over {group.hashes.n_features} coordinates; the model has {width}.")
+        pool = group.hashes.pool if isinstance(group.hashes, PooledRows) else None
         if pool is not None and pool.is_seeded and pool.is_binary and self.stored is None:
             booleans = pool.booleans
             if not np.array_equal(
-                self.booleans_of(part.source), np.zeros(width, bool) if booleans is None else booleans
+                self.booleans_of(group.source), np.zeros(width, bool) if booleans is None else booleans
             ):
                 raise InputError("a pool whose booleans are not those of the inputs.")
-        if self.is_whole and self.stored is None:  # the reader of files has checked them, without wide copies
-            part.check_bounds(self.largest_of(part.source))
+        if self.is_integer and self.stored is None:  # a file has been checked when it was read, without wide copies
+            group.check_bounds(self.largest_of(group.source))
 
     def _check_offset_type(self) -> None:
         check_choice("offset_stored_as", self.offset_stored_as, STORED_OFFSETS)
-        if self.offset_stored_as != "float32" and not self.is_whole:
+        if self.offset_stored_as != "float32" and not self.is_integer:
             raise InputError("offset_stored_as='bfloat16' belongs to the int precision.")
         if not np.array_equal(round_floats(self.offset, self.offset_stored_as), self.offset):
             raise InputError("offsets have more digits than bfloat16 keeps; round them, or keep them as float32.")
 
     def _check_linear(self) -> None:
-        if self.linear_gain is not None and (self.linear is None or not self.is_whole):
+        if self.linear_gain is not None and (self.linear is None or not self.is_integer):
             raise InputError("linear_gain belongs to a linear term in the int precision.")
         if self.linear is None:
             return
         if self.linear.shape != (self.n_coordinates, self.n_outputs):
             raise InputError(f"linear has shape {self.linear.shape}; needed is {(self.n_coordinates, self.n_outputs)}.")
-        if not self.is_whole:
+        if not self.is_integer:
             check_floats("linear", self.linear)
             if not np.all(np.abs(self.linear) <= LARGEST_ENTRY):
                 raise InputError(f"linear holds values beyond {LARGEST_ENTRY:.0e} or NaN; rescale the data.")
             return
-        check_whole("linear", self.linear, "int8" if self.linear.dtype == np.int8 else "int16")
+        check_integers("linear", self.linear, "int8" if self.linear.dtype == np.int8 else "int16")
         if self.linear_gain is None or len(self.linear_gain) not in (1, self.n_outputs):
-            raise InputError(f"a whole linear term needs a gain of 1 or {self.n_outputs} numbers.")
+            raise InputError(f"a linear term in integers needs a gain of 1 or {self.n_outputs} numbers.")
         check_floats("linear gains", self.linear_gain)
         if not (np.isfinite(self.linear_gain).all() and self.linear_gain.all()):
             raise InputError("linear_gain must be finite numbers other than 0.")
@@ -196,14 +198,14 @@ class Model:
             raise InputError(f"the linear term could reach {worst}; 32 bits hold {LARGEST_INT}.")
 
     @property
-    def is_whole(self) -> bool:
+    def is_integer(self) -> bool:
         """The int precision."""
         return self.inputs.limits is not None
 
     @property
     def precision(self) -> str:
         """Which arithmetic: "int" or "float32"."""
-        return "int" if self.is_whole else "float32"
+        return "int" if self.is_integer else "float32"
 
     @property
     def n_features(self) -> int:
@@ -222,8 +224,8 @@ class Model:
 
     @property
     def n_rows(self) -> int:
-        """Rows of all parts."""
-        return sum(part.n_rows for part in self.row_groups)
+        """Rows of all groups."""
+        return sum(group.n_rows for group in self.row_groups)
 
     def booleans_of(self, source: str) -> np.ndarray:
         """Which of the values or coordinates are 0 or 1 only, bool."""
@@ -247,8 +249,8 @@ class Model:
     @cached_property
     def nbytes(self) -> int:
         """Bytes a device must hold: header fields, and every stored number in its packed size."""
-        size = self.HEADER_NBYTES + self.PART_NBYTES * (len(self.row_groups) - 1)
+        size = self.HEADER_NBYTES + self.ROW_GROUP_NBYTES * (len(self.row_groups) - 1)
         size += self.inputs.nbytes + (0 if self.projection is None else self.projection.nbytes)
-        size += sum(part.nbytes for part in self.row_groups)
+        size += sum(group.nbytes for group in self.row_groups)
         size += self.n_outputs * (4 if self.offset_stored_as == "float32" else 2)
         return size + sum(a.nbytes for a in (self.linear, self.linear_gain) if a is not None)

@@ -1,7 +1,7 @@
 """Stage 3, the oracle: predict in the plainest NumPy. Paper: Algorithm 2; errata 1 and 2.
 
-Every other runtime is compared with this one. float32 sums have a fixed order and whole numbers are exact,
-so a prediction does not depend on the batch it is in; ``docs/spec/inference.md`` says it in words.
+Every other runtime is compared with this one. float32 sums have a fixed order and integers are exact, so a
+prediction does not depend on the batch it is in; ``docs/spec/inference.md`` specifies it.
 """
 
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from .rows import RowGroup
 
 @dataclass(frozen=True)
 class Coordinates:
-    """What the parts of a form read, for n inputs."""
+    """What the groups of rows of a model read, for n inputs."""
 
     values: np.ndarray  #: (D, n)
     projected: np.ndarray  #: (p, n)
 
-    def of(self, part: RowGroup) -> np.ndarray:
-        """What this part hashes."""
-        return self.values if part.source == "values" else self.projected
+    def of(self, group: RowGroup) -> np.ndarray:
+        """What this group of rows hashes."""
+        return self.values if group.source == "values" else self.projected
 
 
 def coordinates(model: Model, block: np.ndarray) -> Coordinates:
@@ -31,24 +31,24 @@ def coordinates(model: Model, block: np.ndarray) -> Coordinates:
 
 
 def buckets(model: Model, block: np.ndarray) -> np.ndarray:
-    """Bucket of every input in every row of every part, int32 (n, rows)."""
+    """Bucket of every input in every row of every group, int32 (n, rows)."""
     z = coordinates(model, block)
-    columns = [part.hashes.buckets(z.of(part), row) for part in model.row_groups for row in range(part.n_rows)]
+    columns = [group.hashes.buckets(z.of(group), row) for group in model.row_groups for row in range(group.n_rows)]
     return np.stack(columns, axis=1).astype(np.int32)
 
 
 def accumulators(model: Model, block: np.ndarray) -> np.ndarray:
-    """Accumulators of every part, (parts, n, C), float32 or int32."""
+    """Accumulators of every group of rows, (groups, n, C), float32 or int32."""
     z = coordinates(model, block)
-    return np.stack([part.accumulate(z.of(part)) for part in model.row_groups]).astype(z.values.dtype)
+    return np.stack([group.accumulate(z.of(group)) for group in model.row_groups]).astype(z.values.dtype)
 
 
 def query(model: Model, block: np.ndarray) -> np.ndarray:
     """Outputs (n, C), float32, for a block of inputs (n, d) without infinities."""
     z = coordinates(model, block)
     outputs = np.repeat(model.offset[None], len(block), axis=0)
-    for part in model.row_groups:
-        outputs = outputs + part.accumulate(z.of(part)).astype(np.float32) * part.gain
+    for group in model.row_groups:
+        outputs = outputs + group.accumulate(z.of(group)).astype(np.float32) * group.gain
     if model.linear is None:
         return outputs
     if model.linear_gain is not None:

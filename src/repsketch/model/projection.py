@@ -11,7 +11,7 @@ from ..lsh.family import saturate
 from .numbers import check_floats, packed_nbytes
 
 KINDS = ("shift", "float32", "int8", "ternary")
-LARGEST_ENTRY = 2.0**40  # times a saturated coordinate and a million features this stays within float32
+LARGEST_ENTRY = 2.0**40  # times a saturated coordinate and a million features, this stays within float32
 _LARGEST_INT, _LARGEST_INT16 = 2**31 - 1, 2**15 - 1
 
 
@@ -64,14 +64,14 @@ class Projection:
         self._check_arrays()
 
     def _check_arrays(self) -> None:
-        """Which arrays there are, their shapes and types."""
-        is_whole, p = self.limit is not None, self.n_components
-        needs_scales = not is_whole and self.kind in ("int8", "ternary")
+        """Check which arrays there are, their shapes and types."""
+        is_integer, p = self.limit is not None, self.n_components
+        needs_scales = not is_integer and self.kind in ("int8", "ternary")
         if needs_scales != (self.scales is not None) or (self.scales is not None and not self.scales.all()):
             raise InputError(
-                "scales, none of them 0, belong to whole matrices in the float32 precision, and only there."
+                "scales, none of them 0, belong to integer matrices in the float32 precision, and only there."
             )
-        if not is_whole and (self.multipliers is not None or self.right_shift):
+        if not is_integer and (self.multipliers is not None or self.right_shift):
             raise InputError("multipliers and right_shift belong to the int precision.")
         if self.matrix is not None and (self.matrix.ndim != 2 or self.matrix.shape[1] != p):
             raise InputError(f"a matrix of shape {self.matrix.shape} for {p} components.")
@@ -79,9 +79,9 @@ class Projection:
             check_floats("the matrix", self.matrix)
         if self.scales is not None:
             check_floats("scales", self.scales, (p,))
-        if self.shift is not None and not is_whole:
+        if self.shift is not None and not is_integer:
             check_floats("shift", self.shift, (p,))
-        for name, dtype in (("shift", np.int32), ("multipliers", np.int16)) if is_whole else ():
+        for name, dtype in (("shift", np.int32), ("multipliers", np.int16)) if is_integer else ():
             array = getattr(self, name)
             if array is not None and (array.dtype != dtype or array.shape != (p,)):
                 raise InputError(
@@ -91,7 +91,7 @@ class Projection:
     def apply(self, values: np.ndarray) -> np.ndarray:
         """Coordinates z (p, n), float32 or int32, for values (D, n)."""
         if self.limit is not None:
-            return self._apply_whole(values)
+            return self._apply_integer(values)
         if self.matrix is None:
             assert self.shift is not None
             return saturate(values + self.shift[:, None])
@@ -108,10 +108,10 @@ class Projection:
                 z += self.shift[:, None]
         return saturate(z)
 
-    def _apply_whole(self, values: np.ndarray) -> np.ndarray:
+    def _apply_integer(self, values: np.ndarray) -> np.ndarray:
         assert self.matrix is not None
         assert self.limit is not None
-        # Exact: a float64 product of whole numbers whose sums stay below 2**53.
+        # Exact: a float64 product of integers whose sums stay below 2**53.
         sums = (self.matrix.T.astype(np.float64) @ values.astype(np.float64)).astype(np.int64)
         if self.shift is not None:
             sums += self.shift[:, None]
@@ -132,59 +132,59 @@ class Projection:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what is stored."""
+        """Bytes stored."""
         bits = {"shift": 0, "float32": 32, "int8": 8, "ternary": 2}[self.kind]
         matrix = 0 if self.matrix is None else packed_nbytes(self.matrix.size, bits)
         others = (self.scales, self.shift, self.multipliers)
         return matrix + sum(array.nbytes for array in others if array is not None)
 
 
-def whole_projection(
+def integer_projection(
     steps: np.ndarray, constant: np.ndarray, largest: int, projection_type: str, factor: float, limit: int
 ) -> Projection:
-    """A whole matrix, shift, multipliers and right shift so that z comes out in steps of 1 / ``factor``.
+    """An integer matrix, shift, multipliers and right shift such that z comes out in steps of 1 / ``factor``.
 
     Parameters
     ----------
-    steps : (D, p) what one whole step of each value adds to z
+    steps : (D, p) what one integer step of each value adds to z
     constant : (p,) z where all values are 0
     largest : size of a value at most
     """
-    # Units finer than this move no coordinate, and would make the whole shift of a small component huge.
+    # Finer units would change no coordinate, and would make the integer shift of a small component huge.
     finest = 2.0**-15 / factor
     if projection_type == "ternary":
-        whole, units = ternary_columns(steps, finest)
+        matrix, units = ternary_columns(steps, finest)
     else:
         units = np.maximum(np.abs(steps).max(axis=0) / 127.0, finest)
-        whole = np.rint(steps / units).astype(np.int8)
-    wanted = factor * units  # of each sum to reach steps of z
-    bounds = largest * np.abs(whole.astype(np.int64)).sum(axis=0) + np.abs(constant / units) + 2
-    room = min(_LARGEST_INT16 / wanted.max(), float((_LARGEST_INT / 2 / bounds / wanted).min()))
+        matrix = np.rint(steps / units).astype(np.int8)
+    ratios = factor * units  # from steps of each sum to steps of z
+    bounds = largest * np.abs(matrix.astype(np.int64)).sum(axis=0) + np.abs(constant / units) + 2
+    room = min(_LARGEST_INT16 / ratios.max(), float((_LARGEST_INT / 2 / bounds / ratios).min()))
     right_shift = int(np.clip(np.floor(np.log2(room)), 0, 30))
-    multipliers = np.clip(np.rint(wanted * 2.0**right_shift), 1, _LARGEST_INT16).astype(np.int16)
+    multipliers = np.clip(np.rint(ratios * 2.0**right_shift), 1, _LARGEST_INT16).astype(np.int16)
     # Half a step makes the floor of the right shift a rounding.
     shift = np.rint(constant / units + 2.0 ** (right_shift - 1) / multipliers)
     if np.abs(shift).max() > _LARGEST_INT / 2:
-        raise InputError("the columns lie too far from 0 for whole numbers; centre the data before training.")
-    sums = largest * np.abs(whole.astype(np.float64)).sum(axis=0) + np.abs(shift)
-    if wanted.max() > _LARGEST_INT16 or (sums * multipliers).max() > _LARGEST_INT:
+        raise InputError("the columns lie too far from 0 for the int precision; centre the data before training.")
+    sums = largest * np.abs(matrix.astype(np.float64)).sum(axis=0) + np.abs(shift)
+    if ratios.max() > _LARGEST_INT16 or (sums * multipliers).max() > _LARGEST_INT:
         raise InputError(
-            "the projected columns spread over too many bucket widths for whole numbers; use a larger bandwidth, or "
+            "the projected columns cover too many bucket widths for the int precision; use a larger bandwidth, or "
             "scale the data before training."
         )
     return Projection(
-        projection_type, steps.shape[1], whole, shift=shift.astype(np.int32), multipliers=multipliers,
+        projection_type, steps.shape[1], matrix, shift=shift.astype(np.int32), multipliers=multipliers,
         right_shift=right_shift, limit=limit,
     )  # fmt: skip
 
 
 def ternary_columns(steps: np.ndarray, finest: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Signs of the larger entries of each column and the mean size they stand for (Li, Zhang and Liu, 2016).
+    """Signs of the larger entries of each column, and their mean size (Li, Zhang and Liu, 2016).
 
-    What comes out is left as it is: a column of signs times a size gives the same signs and size.
+    Idempotent: a column of signs times a size gives the same signs and size.
 
-    >>> whole, units = ternary_columns(np.array([[4.0], [-2.0], [0.5]]))
-    >>> whole.ravel().tolist(), units.tolist()
+    >>> signs, units = ternary_columns(np.array([[4.0], [-2.0], [0.5]]))
+    >>> signs.ravel().tolist(), units.tolist()
     ([1, -1, 0], [3.0])
     """
     sizes = np.abs(steps)

@@ -1,6 +1,6 @@
-"""Rows of counters and how they are read: sections 3 of ``docs/spec/inference.md``.
+"""Groups of rows of counters and how they are read: section 3 of ``docs/spec/inference.md``.
 
-A part takes the coordinates z and hands on one accumulator an output.
+A group takes the coordinates z and hands on one accumulator for each output.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from ..lsh import RowHashes
 from ..lsh.pool import PooledRows, largest_sum
 from .aggregate import group_bounds, median
 from .magnitudes import Magnitudes, largest_size
-from .numbers import BITS, check_floats, check_whole, index_bits, packed_nbytes
+from .numbers import BITS, check_floats, check_integers, index_bits, packed_nbytes
 
 SOURCES = ("values", "projected")
 AGGREGATES = ("sum", "mean", "median_of_means")
@@ -31,7 +31,7 @@ class RowGroup:
     hashes : from coordinates to buckets
     counters : (L, R, q) in the type that ``counter_type`` names
     gain : (1,) or (C,) float32, applied to the accumulators
-    source : what is hashed, "projected" coordinates or the "values" themselves
+    source : what is hashed: "projected" coordinates, or the "values" before the projection
     aggregate, n_groups : "sum", "mean" or "median_of_means" of the rows
     shared_decode : (q, C) float32 or int8; None if q = C
     row_decode : (L, C) float32 or int8, with q = 1
@@ -59,17 +59,17 @@ class RowGroup:
         check_choice("aggregate", self.aggregate, AGGREGATES)
         check_count("n_groups", self.n_groups, self.hashes.n_rows)
         check_count("decode_shift", self.decode_shift, 31, smallest=0)
-        check_whole("counters", self.counters, self.counter_type)
+        check_integers("counters", self.counters, self.counter_type)
         if self.counters.ndim != 3 or self.counters.shape[:2] != (self.hashes.n_rows, self.hashes.n_buckets):
             raise InputError(
                 f"counters of shape {self.counters.shape} for {self.n_rows} rows of {self.hashes.n_buckets} buckets."
             )
-        if self.is_whole and self.counter_type == "float32":
+        if self.is_integer and self.counter_type == "float32":
             raise InputError("counter_type='float32' in the int precision; allowed are 'int16', 'int8' and 'int4'.")
         if (self.n_groups > 1) != (self.aggregate == "median_of_means") and self.aggregate != "median_of_means":
             raise InputError(f"n_groups={self.n_groups} with aggregate={self.aggregate!r}; use 'median_of_means'.")
         if self.aggregate == "median_of_means" and (
-            self.decode is not None or (self.is_whole and self.n_rows % self.n_groups)
+            self.decode is not None or (self.is_integer and self.n_rows % self.n_groups)
         ):
             raise InputError(
                 "median_of_means goes without a decode matrix and, in the int precision, with equal groups."
@@ -81,21 +81,21 @@ class RowGroup:
 
     def _check_decode(self) -> None:
         if self.shared_decode is not None and self.row_decode is not None:
-            raise InputError("a part has a shared decode matrix or one of rows, not both.")
+            raise InputError("a group of rows has a shared decode matrix or one of rows, not both.")
         if self.shared_decode is not None and len(self.shared_decode) != self.counters.shape[2]:
             raise InputError(
                 f"a shared decode matrix of {len(self.shared_decode)} rows for {self.counters.shape[2]} numbers."
             )
         if self.row_decode is not None and (len(self.row_decode), 1) != (self.n_rows, self.counters.shape[2]):
             raise InputError("a decode matrix of rows needs one row for each row of counters, and single counters.")
-        if self.decode_shift and not (self.is_whole and self.shared_decode is not None):
+        if self.decode_shift and not (self.is_integer and self.shared_decode is not None):
             raise InputError("decode_shift belongs to a shared decode matrix in the int precision.")
-        if self.decode_bits != 8 and not (self.decode_bits == 4 and self.is_whole and self.decode is not None):
+        if self.decode_bits != 8 and not (self.decode_bits == 4 and self.is_integer and self.decode is not None):
             raise InputError(
                 f"decode_bits={self.decode_bits}; allowed are 8, and 4 with a decode in the int precision."
             )
         if self.decode is not None:
-            check_whole("the decode matrix", self.decode, f"int{self.decode_bits}" if self.is_whole else "float32")
+            check_integers("the decode matrix", self.decode, f"int{self.decode_bits}" if self.is_integer else "float32")
 
     @property
     def decode(self) -> np.ndarray | None:
@@ -103,7 +103,7 @@ class RowGroup:
         return self.row_decode if self.shared_decode is None else self.shared_decode
 
     @property
-    def is_whole(self) -> bool:
+    def is_integer(self) -> bool:
         """The int precision."""
         return self.hashes.width_bits is not None
 
@@ -119,18 +119,18 @@ class RowGroup:
 
     @property
     def interpolates(self) -> bool:
-        """Counters are read between two levels."""
+        """True if rows interpolate between two counters."""
         return isinstance(self.hashes, PooledRows) and self.hashes.interpolate
 
     def accumulate(self, z: np.ndarray) -> np.ndarray:
         """Accumulators (n, C) for z (p, n): float32, or int64 whose values fit 32 bits."""
         bounds = group_bounds(self.n_rows, self.n_groups)
         width = self.n_outputs if self.row_decode is not None else self.counters.shape[2]
-        sums = np.zeros((self.n_groups, z.shape[1], width), np.int64 if self.is_whole else np.float32)
+        sums = np.zeros((self.n_groups, z.shape[1], width), np.int64 if self.is_integer else np.float32)
         for group in range(self.n_groups):
             for row in range(bounds[group], bounds[group + 1]):
                 sums[group] += self._read(z, row)
-            if self.aggregate != "sum" and not self.is_whole:
+            if self.aggregate != "sum" and not self.is_integer:
                 sums[group] /= np.float32(bounds[group + 1] - bounds[group])
         accumulators = self._middle(sums)
         return accumulators if self.shared_decode is None else self._decode_shared(accumulators, self.shared_decode)
@@ -150,10 +150,10 @@ class RowGroup:
 
     @cached_property
     def _counters(self) -> np.ndarray:
-        return self.counters.astype(np.int64 if self.is_whole else np.float32)
+        return self.counters.astype(np.int64 if self.is_integer else np.float32)
 
     def _middle(self, sums: np.ndarray) -> np.ndarray:
-        if not self.is_whole:
+        if not self.is_integer:
             return median(sums)
         ordered, half = np.sort(sums, axis=0), self.n_groups // 2
         return ordered[half] if self.n_groups % 2 else ordered[half - 1] + ordered[half]
@@ -161,12 +161,12 @@ class RowGroup:
     def _decode_shared(self, accumulators: np.ndarray, matrix: np.ndarray) -> np.ndarray:
         outputs = np.zeros((len(accumulators), matrix.shape[1]), accumulators.dtype)
         for column, weights in zip(accumulators.T, matrix, strict=True):
-            column = column >> self.decode_shift if self.is_whole else column
+            column = column >> self.decode_shift if self.is_integer else column
             outputs += column[:, None] * weights
         return outputs
 
     def check_bounds(self, largest: int) -> None:
-        """Refuse a part in the int precision one of whose sums could leave 32 bits, for |z| <= ``largest``."""
+        """Refuse rows in the int precision if a sum could exceed 32 bits, for |z| <= ``largest``."""
         total, worst = self._largest_sums
         worst = max(largest_code_sum(self.hashes, largest), total, worst)
         if worst > LARGEST_INT:
@@ -176,7 +176,7 @@ class RowGroup:
 
     @cached_property
     def _largest_sums(self) -> tuple[int, int]:
-        """Bounds in the int precision: of a sum over rows, and of an accumulator, which a shared decode makes of it."""
+        """Bounds in the int precision: of a sum over rows, and of an accumulator after a shared decode."""
         sums = np.abs(self.counters.astype(np.int64)).max(axis=1)  # (L, q)
         if self.interpolates:
             sums = sums << self.hashes.width_bits
@@ -189,8 +189,8 @@ class RowGroup:
         return int(total.max()), int((((total >> self.decode_shift) + 1) @ matrix).max())
 
     def magnitudes(self) -> tuple[float, float]:
-        """Bounds of the largest number that the part computes, and of an accumulator."""
-        if self.is_whole:
+        """Bounds of the largest number that these rows compute, and of an accumulator."""
+        if self.is_integer:
             return 0.0, float(self._largest_sums[1])
         shared, rows = self.shared_decode, self.row_decode
         found = Magnitudes(
@@ -205,10 +205,10 @@ class RowGroup:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what is stored."""
+        """Bytes stored."""
         size = packed_nbytes(self.counters.size, BITS[self.counter_type]) + self.gain.nbytes
         if self.decode is not None:
-            size += packed_nbytes(self.decode.size, self.decode_bits) if self.is_whole else self.decode.nbytes
+            size += packed_nbytes(self.decode.size, self.decode_bits) if self.is_integer else self.decode.nbytes
         if isinstance(self.hashes, PooledRows):
             size += pool_nbytes(self.hashes)
         return size
@@ -225,7 +225,7 @@ def pool_nbytes(rows: PooledRows) -> int:
 
 
 def threshold_nbytes(thresholds: np.ndarray | None, width_bits: int | None) -> int:
-    """Bytes of one stored threshold: 4 as float32, 1 or 2 as a whole number."""
+    """Bytes of one stored threshold: 4 as float32, 1 or 2 as an integer."""
     assert thresholds is not None
     if width_bits is None:
         return 4
@@ -233,7 +233,7 @@ def threshold_nbytes(thresholds: np.ndarray | None, width_bits: int | None) -> i
 
 
 def largest_code_sum(hashes: RowHashes | PooledRows, largest: int) -> int:
-    """Bound of the whole sum behind a code, for |z| <= ``largest``."""
+    """Bound of the integer sum behind a code, for |z| <= ``largest``."""
     assert hashes.width_bits is not None
     p, width = hashes.n_features, 1 << hashes.width_bits
     if isinstance(hashes, PooledRows):

@@ -1,4 +1,4 @@
-"""Stage 1: the kernel model and how it is distilled from a teacher."""
+"""The paper's stages: a kernel model distilled from a teacher, its counters, their refit and quantisation."""
 
 from .kernel_model import KernelModel
 

@@ -1,7 +1,7 @@
-"""The training set of stage 1: inputs and the teacher's answers, from memory or from a stream.
+"""The training set of stage 1: inputs and the teacher's outputs, from memory or from a stream.
 
 An array, sparse matrix or frame is used where it is. A stream of batches (a generator, an iterable,
-or a function that returns one) is read once, labelled by the teacher as it goes by, and kept in a
+or a function that returns one) is read once, labelled by the teacher batch by batch, and stored in a
 temporary file, so that a data set larger than memory can be visited many times.
 """
 
@@ -21,11 +21,11 @@ from ..teacher import Teacher, TeacherOutputs, as_teacher
 
 @dataclass
 class TrainingSet:
-    """Inputs (n, d) that slice by rows, and what the teacher says of them; ``close`` when done."""
+    """Inputs (n, d) that slice by rows, and the teacher's outputs for them; ``close`` when done."""
 
     X: Any
     labels: TeacherOutputs
-    folder: tempfile.TemporaryDirectory | None = None  # where a stream was kept
+    folder: tempfile.TemporaryDirectory | None = None  # of the file that a stream was stored in
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         """The rows named by ``index`` as dense float32 (len(index), d)."""
@@ -48,7 +48,7 @@ def collect(model: Any, X: Any, task: str | None, classes: Any, *, progress: boo
         table = as_table(X)
         check_not_empty(table)
         for _ in iterate_blocks(table):
-            pass  # names the first value that is not finite before the teacher runs
+            pass  # raises for the first value that is not finite, before the teacher runs
         labels = model if isinstance(model, TeacherOutputs) else as_teacher(model, task, classes).label(X)
         return TrainingSet(table, _checked(labels, table.shape[0]))
     if isinstance(model, TeacherOutputs):
@@ -105,5 +105,5 @@ def _write_inputs(
             bar.advance(note=f"{n_rows:,} rows")
     if not labels:
         raise InputError("X is a stream without batches; at least one batch of rows is needed.")
-    values = np.concatenate([part.values for part in labels])
+    values = np.concatenate([batch.values for batch in labels])
     return (n_rows, n_features), _checked(replace(labels[0], values=values), n_rows)

@@ -39,7 +39,7 @@ def build_counters(
     hashes = RowHashes(family, n_rows, n_buckets, n_components, kernel.n_concat, seed, fold)
     points, shift = kernel.points, kernel.shift
     bias = kernel.bias.astype(np.float64)
-    if fold == "direct" and family.is_shift_invariant:  # levels are counted from the middle of the points
+    if fold == "direct" and family.is_shift_invariant:  # levels are counted from the median of the points
         centre = np.median(points, axis=0)
         points = points - centre
         shift = -centre if shift is None else shift - centre
@@ -61,11 +61,11 @@ def build_counters(
     return blank.add(points, kernel.weights, progress=progress)
 
 
-def spread_levels(kernel: KernelModel, X: Any, n_buckets: int) -> KernelModel:
-    """The kernel model with a bucket width that spreads ``n_buckets`` levels of a direct fold over the data.
+def with_covering_bandwidth(kernel: KernelModel, X: Any, n_buckets: int) -> KernelModel:
+    """The kernel model with a bandwidth such that ``n_buckets`` levels of a direct fold cover the data.
 
-    The kernel's own width is what makes the paper's counters unbiased. Counters that will be refitted
-    need no such link, and predict better when a row's levels reach two standard deviations either side.
+    The paper's counters are unbiased only with the kernel's own bandwidth. Counters that will be refitted do not need
+    it, and predict better when the levels of a row cover two standard deviations on either side.
     """
     deviation = float(np.sqrt(kernel.transform(X).var(axis=0, dtype=np.float64).sum()))
     if deviation == 0.0:

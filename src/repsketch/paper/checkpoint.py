@@ -1,4 +1,4 @@
-"""State of an unfinished distillation in a file, so that a stopped run goes on where it was.
+"""State of an unfinished distillation in a file, so that a stopped run can be resumed.
 
 A plain .npz (no pickle) with the parameters, Adam's moments, the best parameters so far and the
 epoch, written atomically after each epoch.
@@ -20,11 +20,11 @@ from ..errors import InputError
 from ..files import write_atomically
 
 
-def fingerprint(parts: Iterable[object]) -> str:
-    """A digest of everything that decides how a run goes; arrays by their bytes, the rest by repr."""
+def fingerprint(values: Iterable[object]) -> str:
+    """A digest of everything that determines a run; arrays by their bytes, the rest by repr."""
     digest = hashlib.sha256()
-    for part in parts:
-        digest.update(np.ascontiguousarray(part).tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
+    for value in values:
+        digest.update(np.ascontiguousarray(value).tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
     return digest.hexdigest()
 
 
@@ -60,7 +60,7 @@ def save_state(
 def load_state(
     path: str | os.PathLike, key: str, parameters: dict[str, Tensor], optimizer: torch.optim.Adam
 ) -> tuple[dict[str, np.ndarray], dict[str, float]] | None:
-    """Put a saved state back and return its best parameters and numbers, or None if there is no file."""
+    """Restore a saved state and return its best parameters and numbers, or None if there is no file."""
     if not Path(path).exists():
         return None
     try:

@@ -29,9 +29,9 @@ from .kernel_model import KERNELS, KernelModel, check_kernel, offers_as_hashed
 from .student import Student
 
 _SAMPLE_ROWS = 4_096  # rows that scale and initialise the student
-_VALIDATION_ROWS = 8_192  # rows at most that early stopping looks at
-_REMEMBERED_ROWS = 512  # inputs kept with the model, to quantise its sketches by
-_TARGET_STEPS = 2_000  # gradient steps aimed at when the number of epochs is not given
+_MAX_VALIDATION_ROWS = 8_192  # rows for early stopping
+_STORED_ROWS = 512  # inputs stored with the model, to quantise its sketches by
+_TARGET_STEPS = 2_000  # gradient steps if the number of epochs is not given
 
 
 @dataclass(frozen=True)
@@ -99,14 +99,14 @@ def distill(
     kernel : "as_hashed" trains with the directions the sketch will use, "closed_form" with the
         textbook kernel; "auto" takes the first for L2 with ternary directions (erratum 3)
     n_directions : rows of directions averaged for "as_hashed", rounded up to a multiple of 16; the number
-        of rows of the sketch to be built is best, and dearest
+        of rows of the sketch to be built is best, and slowest
     linear : add a linear term on the projected input
     norm_penalty : weight of the squared norm of f_K in the loss, in units of the outputs' variance.
-        About 1 / (L (R - 1)) of the sketch to be built is right: it is the variance its fold adds
-    task, classes : what the teacher does, where it cannot be found out
+        About 1 / (L (R - 1)) of the sketch to be built is right: it is the variance that its fold adds
+    task, classes : of the teacher, where they cannot be inferred
     n_epochs : passes over the data at most; None aims at 2,000 steps, within 10 to 100 epochs
-    checkpoint : file that keeps the state after each epoch; a stopped run that is started again with
-        the same arguments goes on from it and ends in the same bytes
+    checkpoint : file that stores the state after each epoch; a stopped run that is started again with
+        the same arguments resumes from it and gives the same bytes
     random_state : seed of everything random, including the directions
 
     Returns
@@ -158,13 +158,13 @@ def distill(
         schedule = Schedule(n_epochs, steps, learning_rate, patience=max(5, n_epochs // 4))
         key = ""
         if checkpoint is not None:
-            parts = (settings, schedule, batch_size, norm_penalty, targets, training, validation)
-            key = fingerprint(chain(parts, (block for _, block in iterate_blocks(data.X))))
+            values = (settings, schedule, batch_size, norm_penalty, targets, training, validation)
+            key = fingerprint(chain(values, (block for _, block in iterate_blocks(data.X))))
         run = _Run(student, data, training, validation, schedule, batch_size, norm_penalty, checkpoint, key)
         with one_torch_thread() if kernel == "as_hashed" else nullcontext():
             best = run.train(progress=progress)
         model = student.finish(best, data.labels.task, data.labels.classes)
-        return replace(model, sample=inputs[:: -(-len(inputs) // _REMEMBERED_ROWS)])
+        return replace(model, sample=inputs[:: -(-len(inputs) // _STORED_ROWS)])
     finally:
         data.close()
 
@@ -176,9 +176,9 @@ def _choose_kernel(kernel: str, family: Family, n_concat: int) -> str:
 
 
 def _split(n: int, validation_fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Shuffled row numbers for training and for validation; a tiny set validates on its training rows."""
+    """Shuffled rows for training and for validation; a tiny set validates on its training rows."""
     order = np.random.default_rng([seed, 1]).permutation(n)
-    n_validation = min(int(n * validation_fraction), _VALIDATION_ROWS)
+    n_validation = min(int(n * validation_fraction), _MAX_VALIDATION_ROWS)
     if n_validation < 5:
         return order, order
     return order[n_validation:], order[:n_validation]
@@ -202,9 +202,9 @@ class _Run:
         """The parameters with the smallest validation error."""
         parameters, schedule = self.student.parameters, self.schedule
         optimizer = torch.optim.Adam([value for value in parameters.values() if value.requires_grad], fused=True)
-        held_out = self._fetch(np.sort(self.validation))
+        validation = self._fetch(np.sort(self.validation))
         best = _copy(parameters)
-        numbers = {"epoch": 0.0, "loss": _loss(self.student, *held_out, self.norm_penalty), "waited": 0.0}
+        numbers = {"epoch": 0.0, "loss": _loss(self.student, *validation, self.norm_penalty), "waited": 0.0}
         if self.checkpoint is not None:
             saved = load_state(self.checkpoint, self.key, parameters, optimizer)
             best, numbers = saved or (best, numbers)
@@ -212,7 +212,7 @@ class _Run:
             bar.advance(numbers["epoch"])
             while numbers["epoch"] < schedule.n_epochs and numbers["waited"] < schedule.patience:
                 self._pass_over(int(numbers["epoch"]), optimizer)
-                loss = _loss(self.student, *held_out, self.norm_penalty)
+                loss = _loss(self.student, *validation, self.norm_penalty)
                 numbers["epoch"] += 1
                 numbers["waited"] += 1
                 if loss < numbers["loss"]:
@@ -248,9 +248,10 @@ def _copy(parameters: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
 
 @torch.no_grad()
 def _loss(student: Student, X: torch.Tensor, wanted: torch.Tensor, norm_penalty: float) -> float:
-    """What training minimises, in units of the outputs' variance: mean squared error and the norm's penalty.
+    """The training loss, in units of the outputs' variance: mean squared error and the norm's penalty.
 
-    With the error alone, a model of large norm that fits a little better would be kept, and its sketch be noise.
+    Early stopping by the error alone would prefer models of large norm that fit a little better, but whose sketches are
+    noise.
     """
     total, norm = 0.0, 0.0
     for start in range(0, len(X), 2_048):

@@ -1,4 +1,4 @@
-"""Where stage 1 starts: a projection that looks where the teacher varies, points on the data, weights by ridge.
+"""Initialisation of stage 1: a projection along which the teacher varies, points on the data, weights by ridge.
 
 Takes a sample of inputs and teacher outputs, both standardised; hands on float32 arrays that
 ``distill`` refines by gradient descent.
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_WIDE, _WIDE_ROWS = 512, 1_024
+_WIDE, _WIDE_ROWS = 512, 1_024  # columns of a wide table, and the rows of it that are used
 _N_BINS = 12
-_MOST_CURVED = 16  # outputs
-_NEW = 0.3  # length of what a direction adds to those before it, at least
+_MAX_CURVED = 16  # outputs whose curvature is used
+_MIN_NEW_LENGTH = 0.3  # of the component of a unit direction orthogonal to those before it
 
 
 @dataclass
@@ -23,10 +23,10 @@ class InputScale:
 
     @classmethod
     def fit(cls, sample: np.ndarray) -> "InputScale":
-        """Mean and spread of each column of ``sample`` (n, d).
+        """Mean and scale of each column of ``sample`` (n, d).
 
-        The spread is the standard deviation, but half the range for columns of at most two values: a
-        rare indicator must not be blown up. Constant columns keep scale 1.
+        The scale is the standard deviation, but half the range for columns of at most two values: a
+        rare indicator must not be blown up. Constant columns have scale 1.
 
         >>> InputScale.fit(np.array([[0.0, 5.0], [1.0, 5.0], [0.0, 5.0]])).scale.tolist()
         [0.5, 1.0]
@@ -63,10 +63,10 @@ def initial_projection(X: np.ndarray, targets: np.ndarray, n_components: int, rn
 
 
 def screened_projection(X: np.ndarray, targets: np.ndarray, n_components: int, rng: np.random.Generator) -> np.ndarray:
-    """As ``initial_projection``, but after the directions of a ridge regression those that explain what it leaves.
+    """As ``initial_projection``, but after the directions of a ridge regression come those that explain its residuals.
 
-    Looked at are single columns and directions along which the rest curves (Li, 1992): a wave of one column, or a
-    product of two, shows in no mean along principal directions, and gradient descent may never find it from there.
+    Candidates are single columns and directions along which the residuals curve (Li, 1992): a wave of one column, or a
+    product of two, is invisible along principal directions, and gradient descent may never find it from there.
     """
     d = X.shape[1]
     if d > _WIDE:
@@ -74,17 +74,18 @@ def screened_projection(X: np.ndarray, targets: np.ndarray, n_components: int, r
     X, targets = X.astype(np.float64) / np.sqrt(len(X)), targets / np.sqrt(len(X))
     ridge, (left, sizes, right) = _ridge(X, targets)
     columns = np.linalg.svd(ridge, full_matrices=False)[0][:, : max(1, n_components // 2)]
-    rest = targets - X @ ridge
-    curvature = np.hstack([(left * rest[:, c : c + 1]).T @ left for c in range(min(rest.shape[1], _MOST_CURVED))])
+    residuals = targets - X @ ridge
+    n_curved = min(residuals.shape[1], _MAX_CURVED)
+    curvature = np.hstack([(left * residuals[:, c : c + 1]).T @ left for c in range(n_curved)])
     turns = np.linalg.svd(curvature, full_matrices=False)[0][:, :n_components]
     curved = right.T @ (turns * (sizes / (sizes**2 + 1e-2 * (sizes**2).mean() + 1e-9))[:, None])
     pool = np.hstack([np.eye(d), curved / np.maximum(np.linalg.norm(curved, axis=0), 1e-12)])
-    best = pool[:, np.argsort(-_explained(X @ pool, rest), kind="stable")]
+    best = pool[:, np.argsort(-_explained(X @ pool, residuals), kind="stable")]
     basis: list[np.ndarray] = []
     for direction in np.hstack([columns, best]).T:
         for other in basis:
             direction = direction - (direction @ other) * other
-        if (length := np.linalg.norm(direction)) > _NEW and len(basis) < n_components:
+        if (length := np.linalg.norm(direction)) > _MIN_NEW_LENGTH and len(basis) < n_components:
             basis.append(direction / length)
     return _unit_variance(X, np.column_stack(basis), n_components, rng)
 
@@ -96,19 +97,21 @@ def _ridge(X: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, tuple[np.nda
     return right.T @ (shrunk[:, None] * (left.T @ targets)), (left, sizes, right)
 
 
-def _explained(z: np.ndarray, rest: np.ndarray) -> np.ndarray:
-    """(q,) squares of ``rest`` (n, C) that the means of a dozen equal bins of each column of z (n, q) explain."""
+def _explained(z: np.ndarray, residuals: np.ndarray) -> np.ndarray:
+    """(q,) sums of squares of ``residuals`` (n, C) explained by means over equal bins of each column of z (n, q)."""
     found = np.zeros(z.shape[1])
     for place, column in enumerate(z.T):
         cuts = np.quantile(column, np.arange(1, _N_BINS) / _N_BINS)
         bins = np.searchsorted(cuts, column)
         counts = np.maximum(np.bincount(bins, minlength=_N_BINS), 1)
-        found[place] = sum((np.bincount(bins, weights, minlength=_N_BINS) ** 2 / counts).sum() for weights in rest.T)
+        found[place] = sum(
+            (np.bincount(bins, weights, minlength=_N_BINS) ** 2 / counts).sum() for weights in residuals.T
+        )
     return found
 
 
 def _unit_variance(X: np.ndarray, basis: np.ndarray, n_components: int, rng: np.random.Generator) -> np.ndarray:
-    """The basis, filled up with random directions, scaled so that coordinates have unit variance; float32."""
+    """The basis, completed by random directions, scaled so that coordinates have unit variance; float32."""
     if basis.shape[1] < n_components:
         missing = n_components - basis.shape[1]
         basis = np.hstack([basis, rng.normal(size=(len(basis), missing)) / np.sqrt(len(basis))])
@@ -125,7 +128,7 @@ def initial_points(Z: np.ndarray, n_points: int, rng: np.random.Generator) -> np
 
 
 def initial_bandwidth(points: np.ndarray, n_concat: int) -> float:
-    """The median distance of the points, times K so that K codes together still collide."""
+    """The median distance of the points, times K so that K concatenated codes still collide."""
     sample = points[: min(len(points), 256)].astype(np.float64)
     gaps = sample[:, None, :] - sample[None, :, :]
     distances = np.sqrt((gaps**2).sum(axis=2))[np.triu_indices(len(sample), 1)]

@@ -1,7 +1,7 @@
 """The paper's sketch as data: hash functions and counters that are sums of weights of hashed points, or refitted.
 
-Made by ``build_counters`` from a kernel model, or empty for a stream of points. It deploys as a model of one group of
-rows in float32 whose rows own their codes, and it knows what the model forgets: the sums behind the counters.
+Made by ``build_counters`` from a kernel model, or empty for a stream of points. Its model is one group of rows in
+float32 whose rows own their codes. Beyond the model it has the sums behind the counters.
 """
 
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -24,7 +24,7 @@ from ..model.rows import RowGroup
 from ..progress import progress_bar
 from ..theory import Cost
 
-SAMPLE_ROWS = 512  # inputs remembered for quantising
+SAMPLE_ROWS = 512  # inputs stored for quantising
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,20 +209,20 @@ class KernelCounters:
         with progress_bar("sketching", total=n, enabled=progress) as bar:
             for start, block in iterate_blocks(table, "points"):
                 z = self.hashes.family.in_units(block)
-                whole = sign * state.round(values[start : start + len(block)])
-                state = self._add_block(state, z, whole)
+                steps = sign * state.round(values[start : start + len(block)])
+                state = self._add_block(state, z, steps)
                 bar.advance(len(block))
         if self.sample is None and self.projection is None and self.shift is None and n:
             return replace(self, sums=state, sample=sample_rows(table, SAMPLE_ROWS))
         return replace(self, sums=state)
 
-    def _add_block(self, state: Counters, z: np.ndarray, whole: np.ndarray) -> Counters:
-        at_once = state.rows_at_once(whole)
-        for start in range(0, len(whole), at_once):
-            part, weights = z[:, start : start + at_once], whole[start : start + at_once]
+    def _add_block(self, state: Counters, z: np.ndarray, steps: np.ndarray) -> Counters:
+        at_once = state.rows_at_once(steps)
+        for start in range(0, len(steps), at_once):
+            points, weights = z[:, start : start + at_once], steps[start : start + at_once]
             sums = np.empty_like(state.sums)
             for row in range(self.n_rows):
-                bucket = self.hashes.buckets(part, row)
+                bucket = self.hashes.buckets(points, row)
                 for output in range(self.n_outputs):
                     sums[row, :, output] = np.bincount(bucket, weights[:, output], self.n_buckets)
             state = state.plus(sums, weights.sum(axis=0).astype(np.int64))
@@ -288,9 +288,9 @@ class KernelCounters:
 
 
 def counters_behind(model: Model, sums: Sums | None = None) -> KernelCounters | None:
-    """The kernel counters that deploy as this model, with the sums of its file if there are any; None if none do."""
+    """The kernel counters whose model this is, with the sums of its file if there are any; None if none have it."""
     rows = model.row_groups[0]
-    if model.is_whole or not isinstance(rows.hashes, RowHashes):
+    if model.is_integer or not isinstance(rows.hashes, RowHashes):
         return None
     projection = model.projection
     options: dict[str, Any] = {
@@ -312,12 +312,12 @@ def counters_behind(model: Model, sums: Sums | None = None) -> KernelCounters | 
     try:
         made = KernelCounters(rows.hashes, None if sums is None else sums.state, **options)
         return made if _are_same(made.model, model) else None
-    except (InputError, ValueError):  # shapes that no counters of this kind have
+    except (InputError, ValueError):  # shapes that kernel counters cannot have
         return None
 
 
 def sums_behind(counters: KernelCounters) -> Sums | None:
-    """What a file keeps beside the model, so that points may be added later; None once they are refitted."""
+    """What a file stores besides the model, so that points can be added later; None for refitted counters."""
     if counters.sums is None:
         return None
     scale, bias = (np.full(counters.n_outputs, value) for value in (counters.output_scale, counters.output_bias))

@@ -82,9 +82,9 @@ class KernelModel(Predictor):
 
     @property
     def n_parameters(self) -> int:
-        """Numbers in the model."""
-        parts = (self.points, self.weights, self.bias, self.projection, self.shift, self.linear)
-        return sum(part.size for part in parts if part is not None)
+        """Number of parameters."""
+        arrays = (self.points, self.weights, self.bias, self.projection, self.shift, self.linear)
+        return sum(array.size for array in arrays if array is not None)
 
     @cached_property
     def _functions(self) -> HashFunctions:
@@ -123,7 +123,7 @@ class KernelModel(Predictor):
 
 
 def offers_as_hashed(family: Family, n_concat: int) -> bool:
-    """Whether the C core can average this family's kernel over given directions."""
+    """True if the C core can average this family's kernel over given directions."""
     return family.has_row_kernel and n_concat <= KERNEL_MAX_CONCAT
 
 

@@ -1,8 +1,8 @@
 """Kernel values of all (query, point) pairs, with gradients, for training in torch.
 
-Two ways to the L2 kernel: its closed form, and the kernel *as hashed*, averaged over the very
-directions the sketch will use (erratum 3), which runs in the C core. Angular and L1 have closed
-forms; MinHash compares sets that do not move.
+The L2 kernel is computed in two ways: by its closed form, or *as hashed*, averaged over the directions that the
+sketch will use (erratum 3), which runs in the C core. Angular and L1 have closed forms. MinHash compares sets; its
+points are not trained.
 """
 
 from collections.abc import Callable
@@ -45,15 +45,15 @@ class _AsHashed(torch.autograd.Function):
 
         def differentiate(index: int) -> tuple[np.ndarray, np.ndarray]:
             grad_u, grad_v = np.empty_like(ctx.chunks[index]), np.empty_like(ctx.points)
-            part = grad[index * _CHUNK : (index + 1) * _CHUNK]
-            kernel_backward(ctx.chunks[index], ctx.points, part, grad_u, grad_v)
+            chunk_grad = grad[index * _CHUNK : (index + 1) * _CHUNK]
+            kernel_backward(ctx.chunks[index], ctx.points, chunk_grad, grad_u, grad_v)
             return grad_u, grad_v
 
-        parts = list(ctx.pool.map(differentiate, range(len(ctx.chunks))))
-        grad_u = np.concatenate([part[0] for part in parts], axis=1)
-        grad_v = parts[0][1]
-        for part in parts[1:]:
-            grad_v += part[1]
+        pairs = list(ctx.pool.map(differentiate, range(len(ctx.chunks))))
+        grad_u = np.concatenate([pair[0] for pair in pairs], axis=1)
+        grad_v = pairs[0][1]
+        for pair in pairs[1:]:
+            grad_v += pair[1]
         return _point_first(grad_u), _point_first(grad_v), None
 
 

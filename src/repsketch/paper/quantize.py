@@ -1,8 +1,8 @@
-"""From a sketch in float32 to the int precision: whole numbers from the inputs to the accumulators.
+"""From a sketch in float32 to the int precision: integers from the inputs to the accumulators.
 
-Every input column gets one affine step, the projection becomes int8 or ternary, the bucket width a power of
-two, counters int16, int8 or int4. The hash functions stay the same ones of the same seed, so the counters
-need no second fit; what the rounding changes is measured and reported.
+Every input column gets a center and a scale, the projection becomes int8 or ternary, the bucket width a power of
+two, counters int16, int8 or int4. The hash functions and their seed stay the same, so the counters need no second
+fit; the change that rounding makes is measured and reported.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from ..model.inputs import BOOLEAN, LARGEST_VALUE, Inputs
 from ..model.model import Model
 from ..model.numbers import DTYPES, LARGEST
 from ..model.oracle import coordinates, query
-from ..model.projection import Projection, whole_projection
+from ..model.projection import Projection, integer_projection
 from ..model.rows import LARGEST_INT, RowGroup
 from ..predictor import to_choice
 from .kernel_counters import KernelCounters
@@ -27,19 +27,18 @@ COUNTER_TYPES = ("int16", "int8", "int4")
 PROJECTION_TYPES = ("int8", "ternary")
 _SAMPLE_ROWS = 4_096
 _WANTED_WIDTH_BITS = 6  # a bucket width in 64 steps moves about one code in a hundred
-_MOST_WIDTH_BITS = 8
+_MAX_WIDTH_BITS = 8
 _INT16 = 32_767
 
 
 @dataclass(frozen=True)
 class Change:
-    """How much quantising moved the outputs, over ``n_rows`` sample rows.
+    """How much quantising changed the outputs, over ``n_rows`` sample rows.
 
     Attributes
     ----------
     mean, largest : absolute difference of an output
-    relative : root mean square difference over the outputs' standard deviation; infinite where outputs that were
-        all the same are so no longer
+    relative : root mean square difference over the outputs' standard deviation; infinite if constant outputs changed
     agreement : share of rows with the same predicted class; 1 for regression
     n_rows : rows compared
     """
@@ -58,12 +57,12 @@ def quantize(
     counter_type: str = "int8",
     projection_type: str = "int8",
 ) -> tuple[Model, Change]:
-    """The model of a sketch in integers, and what that does to the outputs.
+    """The model of a sketch in integers, and how the outputs change.
 
     Parameters
     ----------
     X : (n, d) sample inputs, to find the range of every column and to measure the change on; by default
-        the few rows remembered from when the sketch was made
+        the few rows stored when the sketch was made
     counter_type : "int16", "int8" or "int4"
     projection_type : "int8", or "ternary" for a matrix of -1, 0 and +1
 
@@ -87,12 +86,14 @@ def quantize(
         inputs = _inputs(sample)
         projection = _project(model, inputs, projection_type, factor, limit)
         linear_gain = 1.0 / factor
-    part, offset = _quantize_part(
+    group, offset = _quantize_rows(
         model, model.row_groups[0], replace(sketch.hashes, width_bits=width_bits), counter_type
     )
     linear, gain = _quantize_linear(model, limit, linear_gain)
-    whole = Model(inputs, projection, (part,), offset, linear, gain, model.task, model.classes, model.feature_names)
-    return whole, measure_change(model, whole, sample)
+    quantized = Model(
+        inputs, projection, (group,), offset, linear, gain, model.task, model.classes, model.feature_names
+    )
+    return quantized, measure_change(model, quantized, sample)
 
 
 def _sample(sketch: KernelCounters, X: Any) -> np.ndarray:
@@ -108,29 +109,29 @@ def _sample(sketch: KernelCounters, X: Any) -> np.ndarray:
 
 
 def _resolution(hashes: RowHashes, z: np.ndarray) -> tuple[int, float, int]:
-    """Width bits, whole steps a unit of z, and the largest size of a whole coordinate."""
+    """Width bits, integer steps a unit of z, and the largest size of an integer coordinate."""
     largest = max(float(np.abs(z).max()), 1e-30)
     terms = hashes.family.most_terms(hashes.functions)
-    most = LARGEST_INT // 2 // max(terms, 1)
+    largest_sum = LARGEST_INT // 2 // max(terms, 1)
     if not hashes.family.has_bandwidth:
-        limit = min(LARGEST_VALUE, most, max(_INT16 // max(terms, 1), 255))
+        limit = min(LARGEST_VALUE, largest_sum, max(_INT16 // max(terms, 1), 255))
         return 0, limit / largest, limit
-    most_bits = min(_MOST_WIDTH_BITS, int(np.floor(np.log2(LARGEST_VALUE / largest))))
+    max_bits = min(_MAX_WIDTH_BITS, int(np.floor(np.log2(LARGEST_VALUE / largest))))
     if hashes.fold == "universal" and hashes.family.wraps and terms < 512:
-        bits = most_bits  # sums count modulo 2**16: any size will do
+        bits = max_bits  # sums are taken modulo 2**16, so that their size does not matter
     else:
         # int16 sums are twice as fast as int32: as fine as they allow, unless that is too coarse.
         for room in (_INT16, LARGEST_INT // 2):
-            bits = min(most_bits, int(np.floor(np.log2(room / (terms * largest + 1.0)))))
+            bits = min(max_bits, int(np.floor(np.log2(room / (terms * largest + 1.0)))))
             if bits >= _WANTED_WIDTH_BITS:
                 break
     bits = max(bits, 0)
-    limit = int(min(LARGEST_VALUE, most, np.ceil(largest * 2.0**bits)))
+    limit = int(min(LARGEST_VALUE, largest_sum, np.ceil(largest * 2.0**bits)))
     return bits, 2.0**bits, limit
 
 
 def _bare_inputs(sketch: KernelCounters, sample: np.ndarray, factor: float, limit: int) -> Inputs:
-    """Columns of a sketch without a projection: the coordinates themselves, in whole steps."""
+    """Columns of a sketch without a projection: the coordinates themselves, in integer steps."""
     d = sketch.n_features
     if sketch.hashes.family.takes_sets:
         return Inputs(d, kinds=np.full(d, BOOLEAN), limits=(0, 1))
@@ -143,8 +144,8 @@ def _bare_inputs(sketch: KernelCounters, sample: np.ndarray, factor: float, limi
 def _inputs(sample: np.ndarray) -> Inputs:
     """Columns before a projection: booleans if all are 0 or 1, else each over [-127, 127].
 
-    Both kinds side by side would share the matrix's few bits badly: a boolean's one step weighs as much as a
-    number's hundred.
+    Both kinds side by side would share the few bits of the matrix badly: the one step of a boolean would weigh as much
+    as a hundred steps of a number.
     """
     is_boolean = np.all((sample == 0) | (sample == 1), axis=0)
     d = sample.shape[1]
@@ -158,7 +159,7 @@ def _inputs(sample: np.ndarray) -> Inputs:
 
 
 def _project(model: Model, inputs: Inputs, projection_type: str, factor: float, limit: int) -> Projection:
-    """The form's projection on whole inputs, so that z comes out in steps of 1 / ``factor``."""
+    """The model's projection of integer inputs, such that z comes out in steps of 1 / ``factor``."""
     assert model.projection is not None
     assert model.projection.matrix is not None
     matrix = model.projection.matrix.astype(np.float64)
@@ -168,28 +169,28 @@ def _project(model: Model, inputs: Inputs, projection_type: str, factor: float, 
     constant = centers @ matrix
     if model.projection.shift is not None:
         constant = constant + model.projection.shift
-    return whole_projection(matrix / scales[:, None], constant, inputs.largest, projection_type, factor, limit)
+    return integer_projection(matrix / scales[:, None], constant, inputs.largest, projection_type, factor, limit)
 
 
-def _quantize_part(model: Model, part: RowGroup, hashes: RowHashes, counter_type: str) -> tuple[RowGroup, np.ndarray]:
-    """The part with whole counters, and the offset that takes up what all buckets of a row share."""
-    counters = part.counters.astype(np.float64)
-    gain = np.broadcast_to(part.gain, model.offset.shape).astype(np.float64)
+def _quantize_rows(model: Model, group: RowGroup, hashes: RowHashes, counter_type: str) -> tuple[RowGroup, np.ndarray]:
+    """The rows with integer counters, and the offset with what all buckets of a row have in common."""
+    counters = group.counters.astype(np.float64)
+    gain = np.broadcast_to(group.gain, model.offset.shape).astype(np.float64)
     offset = model.offset.astype(np.float64)
-    if part.n_groups == 1:
+    if group.n_groups == 1:
         middle = (counters.max(axis=1, keepdims=True) + counters.min(axis=1, keepdims=True)) / 2.0
         counters = counters - middle
         offset = offset + gain * middle.mean(axis=(0, 1))
-    elif part.n_rows % part.n_groups:
+    elif group.n_rows % group.n_groups:
         raise InputError(
-            f"n_groups={part.n_groups} does not divide {part.n_rows} rows; the int precision takes equal groups."
+            f"n_groups={group.n_groups} does not divide {group.n_rows} rows; the int precision takes equal groups."
         )
     steps = np.maximum(np.abs(counters).max(axis=(0, 1)), 1e-30) / LARGEST[counter_type]
-    whole = np.rint(counters / steps).astype(DTYPES[counter_type])
-    n_summed = part.n_rows // part.n_groups * (1 if part.n_groups % 2 else 2)
-    whole_gain = (gain * steps / n_summed).astype(np.float32)
-    whole_gain[whole_gain == 0] = np.float32(1e-30)  # an output that never changes
-    made = RowGroup(hashes, whole, whole_gain, counter_type, part.source, part.aggregate, part.n_groups)
+    integers = np.rint(counters / steps).astype(DTYPES[counter_type])
+    n_summed = group.n_rows // group.n_groups * (1 if group.n_groups % 2 else 2)
+    integer_gain = (gain * steps / n_summed).astype(np.float32)
+    integer_gain[integer_gain == 0] = np.float32(1e-30)  # an output that never changes
+    made = RowGroup(hashes, integers, integer_gain, counter_type, group.source, group.aggregate, group.n_groups)
     return made, offset.astype(np.float32)
 
 
@@ -197,17 +198,17 @@ def _quantize_linear(model: Model, limit: int, unit: float) -> tuple[np.ndarray 
     if model.linear is None:
         return None, None
     largest = max(float(np.abs(model.linear).max()), 1e-30)
-    most = min(_INT16, LARGEST_INT // (limit * len(model.linear)))
-    if most < 1:
+    largest_step = min(_INT16, LARGEST_INT // (limit * len(model.linear)))
+    if largest_step < 1:
         raise InputError(
             f"a linear term over {len(model.linear)} coordinates does not fit 32 bits; project the data first."
         )
-    step = largest / most
+    step = largest / largest_step
     return np.rint(model.linear / step).astype(np.int16), np.full(1, step * unit, np.float32)
 
 
 def measure_change(before: Model, after: Model, sample: np.ndarray) -> Change:
-    """What the outputs of two forms differ by on sample rows."""
+    """How much the outputs of two models differ on sample rows."""
     old, new = (query(model, sample).astype(np.float64) for model in (before, after))
     gap = np.abs(new - old)
     deviation = float(old.std(axis=0).mean())

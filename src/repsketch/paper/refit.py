@@ -2,7 +2,7 @@
 
 A query reads one counter a row, so its output is linear in the counters: the design matrix has one
 column a bucket and L ones a row. Ridge regression on these indicators gives the best counters in the
-least-squares sense; how strongly to shrink is chosen on rows held out. Refitted counters are no
+least-squares sense; the ridge strength is chosen on validation rows. Refitted counters are no
 longer sums of weights: unbiasedness and the 1/sqrt(L) law of Theorems 1 and 2 are given up.
 """
 
@@ -22,7 +22,7 @@ from .kernel_counters import SAMPLE_ROWS, KernelCounters
 
 State = TypeVar("State", bound=KernelCounters)
 
-#: Strengths tried, as multiples of the number of rows.
+#: Ridge strengths to try, as multiples of the number of rows.
 STRENGTHS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 _LARGEST_SYSTEM = 16_384  # unknowns of the dense system: 2 GiB
 _BLOCK_CELLS = 1 << 25  # indicator cells built at once
@@ -45,9 +45,9 @@ def refit(
     Parameters
     ----------
     X : (n, d) inputs
-    targets : (n,) or (n, C) outputs wanted, for example the teacher's
-    strengths : ridge strengths tried, as multiples of n; the best on held-out rows is used on all rows
-    validation_fraction : share of the rows held out for that choice
+    targets : (n,) or (n, C), for example the teacher's outputs
+    strengths : ridge strengths to try, as multiples of n; the best on the validation rows is used on all rows
+    validation_fraction : share of validation rows
 
     >>> import numpy as np
     >>> from repsketch import lsh, Sketch
@@ -75,30 +75,30 @@ def refit(
         )
     cells = _cells(sketch, table)
     if sketch.linear is not None:
-        wanted = wanted - _linear_part(sketch, sketch.linear, table)
+        wanted = wanted - _linear_term(sketch, sketch.linear, table)
     order = np.random.default_rng([seed, 3]).permutation(n)
-    n_held = int(n * validation_fraction)
-    held, kept = order[:n_held], order[n_held:]
+    n_validation = int(n * validation_fraction)
+    validation, train = order[:n_validation], order[n_validation:]
     strength, counted = strengths[0], None
-    if len(strengths) > 1 and n_held >= 5:
+    if len(strengths) > 1 and n_validation >= 5:
         width = sketch.n_rows * sketch.n_buckets
-        if width <= len(kept):  # what was counted for the choice is most of what all rows need
-            counted = _gram_of_buckets(cells[kept], width, progress)
+        if width <= len(train):  # the counts of the training rows are used again for all rows
+            counted = _gram_of_buckets(cells[train], width, progress)
         strength, least, n_worse = strengths[0], np.inf, 0
         ordered = sorted(strengths, reverse=True)
         for tried, trial in zip(
-            ordered, _ridge(cells[kept], wanted[kept], ordered, sketch, counted, progress), strict=False
+            ordered, _ridge(cells[train], wanted[train], ordered, sketch, counted, progress), strict=False
         ):
-            error = ((_read(cells[held], trial) - wanted[held]) ** 2).mean()
+            error = ((_read(cells[validation], trial) - wanted[validation]) ** 2).mean()
             n_worse += 1
             if error < least:
                 strength, least, n_worse = tried, error, 0
             if n_worse == 2:
-                break  # weaker ones only fit the noise more closely
+                break  # weaker regularisation overfits more
     elif len(strengths) > 1:
-        strength = sorted(strengths)[len(strengths) // 2]  # too few rows to choose on: the middle one
+        strength = sorted(strengths)[len(strengths) // 2]  # too few rows for a validation set: the middle one
     if counted is not None:
-        counted += _gram_of_buckets(cells[held], len(counted), progress)
+        counted += _gram_of_buckets(cells[validation], len(counted), progress)
     counters = next(_ridge(cells, wanted, [strength], sketch, counted, progress))
     shaped = counters.reshape(sketch.n_rows, sketch.n_buckets, -1).astype(np.float32)
     return replace(
@@ -113,17 +113,17 @@ def refit(
 
 
 def _cells(sketch: KernelCounters, table: Any) -> np.ndarray:
-    """Column of the indicator matrix that each row of X has a one in, for each row of the sketch; (n, L)."""
+    """Columns of the indicator matrix that are 1, for each row of X and each row of the sketch; (n, L)."""
     check_width(table, sketch.n_features)
     found = np.concatenate([buckets(sketch.model, block) for _, block in iterate_blocks(table)])
     return found + np.arange(sketch.n_rows, dtype=np.int32) * sketch.n_buckets
 
 
-def _linear_part(sketch: KernelCounters, linear: np.ndarray, table: Any) -> np.ndarray:
-    parts = [
+def _linear_term(sketch: KernelCounters, linear: np.ndarray, table: Any) -> np.ndarray:
+    blocks = [
         coordinates(sketch.model, block).projected.T.astype(np.float64) @ linear for _, block in iterate_blocks(table)
     ]
-    return np.concatenate(parts)
+    return np.concatenate(blocks)
 
 
 def _read(cells: np.ndarray, counters: np.ndarray) -> np.ndarray:
@@ -135,12 +135,12 @@ def _read(cells: np.ndarray, counters: np.ndarray) -> np.ndarray:
 
 
 def _indicators(cells: np.ndarray, width: int) -> Iterator[np.ndarray]:
-    """Dense float32 slabs of the indicator matrix, one after the other."""
+    """Dense float32 blocks of the indicator matrix, one after the other."""
     at_once = max(1, _BLOCK_CELLS // width)
     for start in range(0, len(cells), at_once):
-        part = cells[start : start + at_once]
-        slab = np.zeros((len(part), width), np.float32)
-        np.put_along_axis(slab, part.astype(np.int64), 1.0, axis=1)
+        block = cells[start : start + at_once]
+        slab = np.zeros((len(block), width), np.float32)
+        np.put_along_axis(slab, block.astype(np.int64), 1.0, axis=1)
         yield slab
 
 
@@ -154,9 +154,8 @@ def _ridge(
 ) -> Iterator[np.ndarray]:
     """Counters (L * R, C) for each strength in turn: argmin sum (mean of read counters - wanted)**2 + penalty.
 
-    Solved for the counters' part c / L around the mean of ``wanted``, which the counters absorb. The
-    smaller of the two equivalent systems is solved: (H'H + s) in the buckets or (HH' + s) in the rows.
-    ``counted`` is H'H where it is known already; it stays as it is.
+    Solved for c / L, with c the counters less the mean of ``wanted``. The smaller of the two equivalent systems is
+    solved: (H'H + s) in the buckets or (HH' + s) in the rows. ``counted`` is H'H if it is known; it is not changed.
     """
     linalg = require("scipy.linalg", "train")
     n_rows, width = sketch.n_rows, sketch.n_rows * sketch.n_buckets
@@ -178,17 +177,17 @@ def _ridge(
         gram[diagonal] = base + strength * n
         factor = linalg.cho_factor(gram, lower=True)
         if in_buckets:
-            part = linalg.cho_solve(factor, moment)
+            solution = linalg.cho_solve(factor, moment)
         else:
             dual = linalg.cho_solve(factor, centred)
-            part = np.zeros_like(moment)
+            solution = np.zeros_like(moment)
             for column in cells.T:
-                np.add.at(part, column, dual)
-        yield part * n_rows + middle
+                np.add.at(solution, column, dual)
+        yield solution * n_rows + middle
 
 
 def _gram_of_buckets(cells: np.ndarray, width: int, progress: bool) -> np.ndarray:
-    """H'H: how often two buckets are hit together; exact, since float32 counts below 2**24 a slab are."""
+    """H'H: how often two buckets occur together; exact, since float32 counts below 2**24 are."""
     gram = np.zeros((width, width))
     with progress_bar("refitting", total=len(cells), enabled=progress) as bar:
         for slab in _indicators(cells, width):
@@ -204,8 +203,8 @@ def _gram_of_rows(cells: np.ndarray, width: int, progress: bool) -> np.ndarray:
     at_once = max(1, _BLOCK_CELLS // (n * n_buckets))
     gram = np.zeros((n, n), np.float32)
     for start in track(range(0, n_rows, at_once), "refitting", -(-n_rows // at_once), enabled=progress):
-        part = cells[:, start : start + at_once].astype(np.int64) - start * n_buckets
-        slab = np.zeros((n, part.shape[1] * n_buckets), np.float32)
-        np.put_along_axis(slab, part, 1.0, axis=1)
+        block = cells[:, start : start + at_once].astype(np.int64) - start * n_buckets
+        slab = np.zeros((n, block.shape[1] * n_buckets), np.float32)
+        np.put_along_axis(slab, block, 1.0, axis=1)
         gram += slab @ slab.T
     return gram.astype(np.float64)

@@ -1,4 +1,4 @@
-"""How far the paper's estimate may be from f_K: the L rows are independent estimates, so their spread tells.
+"""Standard errors of the paper's estimate of f_K, from the standard deviation of its L independent rows.
 
 Takes a sketch whose counters are sums of weights; hands on standard errors of its outputs.
 """
@@ -20,12 +20,13 @@ def half_widths(sketch: KernelCounters, X: Any, confidence: float) -> np.ndarray
 
     Student's quantile times the standard error of the rows' mean. The median of nearly normal group means has at most
     pi/2 times the variance of their mean. Rows drawn for ``as_hashed`` kernels also differ by their directions, over
-    which f_K averages already: there the interval is on the wide side.
+    which f_K averages already: there the interval is too wide rather than too narrow.
     """
     if sketch.n_rows <= FEWEST_FREE:
         raise InputError(
-            f"an interval from the spread of {sketch.n_rows} rows; needed are at least {FEWEST_FREE + 1}. Build the "
-            "sketch with more rows, or give it intervals from true values by with_intervals(X, y)."
+            f"an interval from the standard deviation of {sketch.n_rows} rows; needed are at least "
+            f"{FEWEST_FREE + 1}. Build the sketch with more rows, or give it intervals from true values by "
+            "with_intervals(X, y)."
         )
     factor = student_quantile(confidence, sketch.n_rows - 1) / sqrt(sketch.n_rows)
     if sketch.n_groups > 1:

@@ -22,7 +22,7 @@ PairKernel = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 @dataclass
 class Student:
-    """Parameters of f_K under training and the fixed things around them."""
+    """Parameters of f_K during training, and what is fixed."""
 
     parameters: dict[str, Tensor]  # projection, shift, points, log_bandwidth, weights, bias, linear
     family: Family
@@ -63,7 +63,7 @@ class Student:
         if moves:
             arrays["projection"] = initial_projection(z, wanted, n_components, rng)
             z = z @ arrays["projection"]
-            if not family.is_shift_invariant:  # where the origin lies matters: it is learned, from the middle on
+            if not family.is_shift_invariant:  # the origin matters: it is learned, starting from the mean
                 arrays["shift"] = np.zeros(n_components)
             arrays["points"] = initial_points(z, n_points, rng)
         else:
@@ -115,7 +115,7 @@ class Student:
         if "projection" in arrays:
             projection = arrays["projection"] / self.inputs.scale[:, None]
             shift = -self.inputs.mean @ projection
-            if self.family.is_shift_invariant:  # moving the points instead saves p numbers
+            if self.family.is_shift_invariant:  # shifting the points instead saves p numbers
                 points = points - shift
                 bias = bias if linear is None else bias + shift @ linear
                 shift = None

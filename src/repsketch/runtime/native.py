@@ -121,5 +121,5 @@ class NativeRuntime:
 def _has_plain_rows(table: np.ndarray) -> bool:
     """The core can read the rows where they lie: contiguous, aligned, and one after the other."""
     along, across = table.strides
-    is_whole = along % table.itemsize == 0 and across % table.itemsize == 0
-    return is_whole and along >= 0 and (across == table.itemsize or table.shape[1] == 1) and table.flags.aligned
+    is_integer = along % table.itemsize == 0 and across % table.itemsize == 0
+    return is_integer and along >= 0 and (across == table.itemsize or table.shape[1] == 1) and table.flags.aligned

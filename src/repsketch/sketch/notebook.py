@@ -38,7 +38,7 @@ def to_html(sketch: "Sketch") -> str:
         _cell(row["name"]) + _cell(f"{row['score']:.4f}", side="right") + _cell(f"{row['nbytes']:,}", side="right")
         for row in summary.rows
     )
-    return html + _table([titles, *models]) + (f"<p>{escape(summary.verdict)}</p>" if summary.verdict else "")
+    return html + _table([titles, *models]) + (f"<p>{escape(summary.conclusion)}</p>" if summary.conclusion else "")
 
 
 def _names(names: list[Any]) -> str:

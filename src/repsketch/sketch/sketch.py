@@ -137,9 +137,9 @@ class Sketch(Predictor):
         """Low and high ends of intervals around the predictions, float64 of the shape that ``predict`` gives.
 
         The paper's counters, not refitted: the interval holds the kernel model's f_K(x), not the label, with
-        probability ``confidence`` over the draw of the hash functions; judged by the spread of the rows. Any other
-        sketch: it holds the true value of a row like those given to ``with_intervals``, or held out by ``compress``;
-        each output on its own.
+        probability ``confidence`` over the draw of the hash functions, by the standard deviation of the rows. Any other
+        sketch: it holds the true value of a row like those given to ``with_intervals``, or like the validation rows
+        of ``compress``; each output on its own.
 
         >>> from repsketch import lsh
         >>> density = Sketch.empty(lsh.L2(bandwidth=1.0), n_rows=200, n_buckets=16, n_features=1).add([[0.0], [0.5]])
@@ -158,7 +158,7 @@ class Sketch(Predictor):
         """Half the width of each output's interval, (n, C) float64."""
         if self.model.intervals is None:
             raise InputError(
-                "this sketch has no intervals, and its counters are not the plain sums whose spread would tell; "
+                "this sketch has no intervals, and its counters are not the plain sums that intervals could come from; "
                 "with_intervals(X, y), with rows that it was not trained on, gives it some."
             )
         return self.model.intervals.half_widths(outputs, confidence)
@@ -199,11 +199,11 @@ class Sketch(Predictor):
         >>> density.predict_one(np.zeros(2, np.float32))
         1.0
         """
-        return self._answer(row)
+        return self._predict_row(row)
 
     @cached_property
-    def _answer(self) -> Callable[[Any], Any]:
-        """What ``predict_one`` calls: for numbers the runtime itself, so that nothing stands between."""
+    def _predict_row(self) -> Callable[[Any], Any]:
+        """The function behind ``predict_one``; for numbers it calls the runtime directly."""
         output_of = self._runtime.output_of if self.model.feature_names is None else self._output_of_named
         if self.task != "classification":
             return output_of

@@ -1,8 +1,8 @@
-"""What a teacher is: stage 0 of the flow, teacher -> kernel -> sketch.
+"""Teachers: any trained model as a function from rows to outputs.
 
-Takes anything trained: a torch module, an object with predict_proba, decision_function or predict, a Booster, a path
-to an ONNX file, a function. Hands on a ``Teacher``, which labels rows with the float64 outputs that students are
-trained against. Adapters are found by type; no library is imported before its model arrives.
+Takes a torch module, an object with predict_proba, decision_function or predict, a Booster, a path to an ONNX file, or
+a function. Hands on a ``Teacher``, which labels rows with the float64 outputs that sketches are trained on. Adapters
+are chosen by type; no library is imported before its model is given.
 """
 
 from .adapt import as_teacher

@@ -1,4 +1,4 @@
-"""Boosters of LightGBM and XGBoost as teachers: trees without scikit-learn's face."""
+"""Boosters of LightGBM and XGBoost as teachers, without their scikit-learn estimators."""
 
 import json
 from contextlib import suppress
@@ -12,27 +12,27 @@ from .reading import Reading
 from .teacher import Teacher
 
 
-def adapt_lightgbm(booster: Any, asked: Reading) -> Teacher:
+def adapt_lightgbm(booster: Any, requested: Reading) -> Teacher:
     """A teacher of LightGBM's raw scores, or of its values for regression."""
     text = booster.model_to_string(num_iteration=1) if booster.num_trees() else ""
     objective = next((line[10:] for line in text.splitlines() if line.startswith("objective=")), None)
-    reading = _read_objective(bool(text), objective, ("binary", "multiclass")).add(asked, "Booster")
-    # Regressors give values, not raw scores: those of a Poisson regressor are logarithms.
-    answer = partial(booster.predict, raw_score=reading.task != "regression")
-    return Teacher("Booster", booster.num_feature(), answer, reading)
+    reading = _read_objective(bool(text), objective, ("binary", "multiclass")).add(requested, "Booster")
+    # Regressors return values, not raw scores, which are logarithms for a Poisson regressor.
+    predict = partial(booster.predict, raw_score=reading.task != "regression")
+    return Teacher("Booster", booster.num_feature(), predict, reading)
 
 
-def adapt_xgboost(booster: Any, asked: Reading) -> Teacher:
+def adapt_xgboost(booster: Any, requested: Reading) -> Teacher:
     """A teacher of XGBoost's margins, or of its values for regression."""
     objective, n_features = None, 0
     with suppress(require("xgboost", "train").core.XGBoostError):  # raised by a booster that has seen no data
         n_features = booster.num_features() if booster.num_boosted_rounds() else 0
         objective = json.loads(booster.save_config())["learner"]["objective"]["name"]
-    reading = _read_objective(n_features > 0, objective, ("binary:", "multi:")).add(asked, "Booster")
-    return Teacher("Booster", n_features, partial(_answer_xgboost, booster, reading.task != "regression"), reading)
+    reading = _read_objective(n_features > 0, objective, ("binary:", "multi:")).add(requested, "Booster")
+    return Teacher("Booster", n_features, partial(_xgboost_outputs, booster, reading.task != "regression"), reading)
 
 
-def _answer_xgboost(booster: Any, margin: bool, rows: Any) -> np.ndarray:
+def _xgboost_outputs(booster: Any, margin: bool, rows: Any) -> np.ndarray:
     table = require("xgboost", "train").DMatrix(rows, enable_categorical=True)
     return booster.predict(table, output_margin=margin)
 

@@ -1,6 +1,6 @@
-"""The teacher of users who have none: gradient-boosted trees, trained from a raw table.
+"""The default teacher, for users who have none: gradient-boosted trees, trained on a raw table.
 
-Takes a table as ``compress`` does and labels; hands on a scikit-learn Pipeline.
+Takes a table as ``compress`` does, and labels; hands on a scikit-learn Pipeline.
 """
 
 import time
@@ -19,19 +19,19 @@ from threadpoolctl import threadpool_limits  # comes with scikit-learn
 from ..data.frames import as_columns
 from ..errors import TeacherError
 
-TEACHER_SHARE = 0.1  # of a time limit: compress trains four copies of the teacher besides
-MOST_CATEGORIES = 255  # of a column that scikit-learn splits into sets; the places of more labels are read as numbers
-FEWEST_SPARED = 500  # rows that are enough to spare some, so that growing stops in time
-FEWEST_OF_A_CLASS = 10  # rows among them
-MANY_CELLS = 5_000_000  # of a table
-SHORT = 2.0  # seconds that are not enough for small steps
-FIRST_TREES = 5  # grown before the time they took is looked at
+TIME_SHARE = 0.1  # of a time limit: compress trains four more copies of the teacher
+MAX_CATEGORIES = 255  # of a column that scikit-learn splits into sets; indices of more labels are treated as numbers
+MIN_ROWS_TO_STOP_EARLY = 500  # with fewer rows, none are set aside for early stopping
+MIN_ROWS_PER_CLASS = 10  # with fewer rows of some class, neither
+MIN_THREADED_CELLS = 5_000_000  # cells of a table from which several threads are faster
+MIN_SLOW_SECONDS = 2.0  # with less time, the learning rate is higher
+FIRST_TREES = 5  # grown before the time they took is measured
 
 
 class ToNumbers(TransformerMixin, BaseEstimator):
-    """A raw table as sketches see it: a category is its place among the labels that ``fit`` found.
+    """A raw table as numbers, as sketches read it: a category becomes its index among the labels that ``fit`` found.
 
-    A column without a single value is 0 everywhere: trees refuse it.
+    A column without any value becomes 0: trees do not accept it.
     """
 
     def fit(self, X: Any, y: Any = None) -> "ToNumbers":
@@ -40,7 +40,7 @@ class ToNumbers(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Keep the names and labels of X, and give its numbers."""
+        """Keep the names and labels of X, and return its numbers."""
         found = as_columns(X)
         self.columns_ = replace(found, numbers=np.empty((0, found.numbers.shape[1]), np.float32))  # without its rows
         self.empty_ = np.isnan(found.numbers).all(axis=0)
@@ -56,17 +56,17 @@ class ToNumbers(TransformerMixin, BaseEstimator):
 
 @contextmanager
 def _alone(X: np.ndarray) -> Iterator[None]:
-    """One thread inside, or all of them where the table is so large that they gain more than they wait; no warnings.
+    """Inside, OpenMP uses one thread, or all threads for large tables; warnings about labels are ignored.
 
-    On a busy machine threads that wait for each other at every tree took up to a hundred times as long as one.
+    On a busy machine, threads that waited for each other at every tree took up to a hundred times as long as one.
     """
-    with threadpool_limits(1 if X.size < MANY_CELLS else None, "openmp"), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The number of unique classes")  # a person asked for these labels
+    with threadpool_limits(1 if X.size < MIN_THREADED_CELLS else None, "openmp"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes")  # the user chose these labels
         yield
 
 
 class _RegressorTrees(HistGradientBoostingRegressor):
-    """A class of its own, as ``compress`` trains copies of the teacher: they, too, take one thread."""
+    """A subclass, so that the copies of the teacher that ``compress`` trains use one thread, too."""
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> "_RegressorTrees":
         with _alone(X):
@@ -100,8 +100,8 @@ def train_teacher(
 ) -> Pipeline:
     """A fitted Pipeline that takes frames, arrays and sparse matrices like X.
 
-    With ``seconds`` it has fewer trees where all of them would take longer, as the first few tell. ``loss`` is that of
-    a regressor.
+    With ``seconds`` it has fewer trees if all of them would take longer, by the time of the first few. ``loss`` is that
+    of a regressor.
 
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> teacher = train_teacher(X, X[:, 0] > 0, "classification", seed=0)
@@ -111,16 +111,18 @@ def train_teacher(
     to_numbers = ToNumbers()
     numbers = to_numbers.fit_transform(X)
     known = to_numbers.columns_.categories
-    is_spared, leaf = len(y) >= FEWEST_SPARED, max(1, min(20, len(y) // 20))  # small data get small leaves
+    stops_early, leaf = len(y) >= MIN_ROWS_TO_STOP_EARLY, max(1, min(20, len(y) // 20))  # small data get small leaves
     if task == "classification":
-        is_spared &= bool(np.unique(y, return_counts=True)[1].min() >= FEWEST_OF_A_CLASS)
+        stops_early &= bool(np.unique(y, return_counts=True)[1].min() >= MIN_ROWS_PER_CLASS)
     options = {
-        "categorical_features": [place for place, labels in known.items() if 1 < len(labels) <= MOST_CATEGORIES],
-        "max_iter": 400 if is_spared else 100,
-        "early_stopping": is_spared,
+        "categorical_features": [place for place, labels in known.items() if 1 < len(labels) <= MAX_CATEGORIES],
+        "max_iter": 400 if stops_early else 100,
+        "early_stopping": stops_early,
         "min_samples_leaf": leaf,
         "random_state": seed,
-        "learning_rate": 0.1 if seconds is None or seconds > SHORT else 0.3,  # few trees must learn faster
+        "learning_rate": 0.1
+        if seconds is None or seconds > MIN_SLOW_SECONDS
+        else 0.3,  # few trees need a higher learning rate
     }
     if task == "classification":
         trees: Any = _ClassifierTrees(**options)
@@ -128,22 +130,22 @@ def train_teacher(
         trees = _RegressorTrees(loss=loss, **options)
     try:
         _grow(trees, numbers, y, seconds)
-    except ValueError as error:  # such as labels that are no whole numbers
+    except ValueError as error:  # such as labels that are no integers
         raise TeacherError(f"no trees can be trained from this table: {' '.join(str(error).split())}") from error
     return make_pipeline(to_numbers, trees)
 
 
 def _grow(trees: Any, numbers: np.ndarray, y: np.ndarray, seconds: float | None) -> None:
-    """Fit trees: all at once, or twice as many each time, for as long as the next step fits into the time."""
+    """Fit all trees at once or, with a time limit, twice as many each time until the next fit would take too long."""
     if seconds is None:
         trees.fit(numbers, y)
         return
-    most, n_trees, started = trees.max_iter, min(FIRST_TREES, trees.max_iter), time.monotonic()
+    max_trees, n_trees, started = trees.max_iter, min(FIRST_TREES, trees.max_iter), time.monotonic()
     trees.set_params(warm_start=True)
     while True:
         trees.set_params(max_iter=n_trees).fit(numbers, y)
-        is_late = 2 * (time.monotonic() - started) > seconds  # the next step takes as long as all so far
-        if n_trees == most or trees.n_iter_ < n_trees or is_late:
+        is_late = 2 * (time.monotonic() - started) > seconds  # the next fit takes as long as all so far
+        if n_trees == max_trees or trees.n_iter_ < n_trees or is_late:
             break
-        n_trees = min(2 * n_trees, most)
-    trees.set_params(warm_start=False, max_iter=trees.n_iter_)  # for copies, which start afresh
+        n_trees = min(2 * n_trees, max_trees)
+    trees.set_params(warm_start=False, max_iter=trees.n_iter_)  # for copies, which do not start warm

@@ -1,4 +1,4 @@
-"""Objects with predict_proba, decision_function or predict as teachers; scikit-learn's estimators tell more."""
+"""Objects with predict_proba, decision_function or predict as teachers, scikit-learn's estimators among them."""
 
 from functools import partial
 from inspect import signature
@@ -35,8 +35,8 @@ def _is_estimator(model: Any) -> bool:
     return hasattr(model, "get_params") and hasattr(model, "fit")
 
 
-def adapt_object(model: Any, asked: Reading) -> Teacher:
-    """A teacher of the first of the three methods that ``model`` has."""
+def adapt_object(model: Any, requested: Reading) -> Teacher:
+    """A teacher that calls the first of the three methods that ``model`` has."""
     name = type(model).__name__
     kind = _check_fitted(model, name) if _is_estimator(model) else None
     methods = METHODS_OF.get(kind, METHODS_OF[None])
@@ -46,11 +46,11 @@ def adapt_object(model: Any, asked: Reading) -> Teacher:
             f"{name} is a {kind or 'model'} without outputs to learn from; allowed are models with predict_proba, "
             "decision_function or predict. Pass such a model, or a function that returns the outputs you want."
         )
-    answer = partial(_answer_scores, model, name) if method == "decision_function" else getattr(model, method)
-    if method == "predict" and not _is_estimator(model) and "verbose" in _parameters(answer):
-        answer = partial(answer, verbose=0)  # Keras draws a bar of its own
+    predict = partial(_decision_scores, model, name) if method == "decision_function" else getattr(model, method)
+    if method == "predict" and not _is_estimator(model) and "verbose" in _parameters(predict):
+        predict = partial(predict, verbose=0)  # Keras would draw its own progress bar
     known = _reading_of(model, kind, method, name)
-    return Teacher(name, getattr(model, "n_features_in_", None), answer, known.add(asked, name))
+    return Teacher(name, getattr(model, "n_features_in_", None), predict, known.add(requested, name))
 
 
 def _reading_of(model: Any, kind: str | None, method: str, name: str) -> Reading:
@@ -65,7 +65,7 @@ def _reading_of(model: Any, kind: str | None, method: str, name: str) -> Reading
     return Reading(scale=METHODS[method])
 
 
-def _answer_scores(model: Any, name: str, rows: Any) -> Any:
+def _decision_scores(model: Any, name: str, rows: Any) -> Any:
     scores = model.decision_function(rows)
     if np.ndim(scores) == 2 and hasattr(model, "predict"):
         shape = np.shape(model.predict(slice_rows(rows, 0, 1)))
@@ -77,19 +77,19 @@ def _answer_scores(model: Any, name: str, rows: Any) -> Any:
 def _parameters(function: Any) -> Any:
     try:
         return signature(function).parameters
-    except (TypeError, ValueError):  # of a function without a signature, such as one written in C
+    except (TypeError, ValueError):  # a function without a signature, such as one written in C
         return ()
 
 
 def _check_fitted(model: Any, name: str) -> str | None:
-    """What kind of estimator ``model`` says it is; an error where it is not fitted."""
+    """The estimator type of ``model``; an error if it is not fitted."""
     sklearn = require("sklearn", "train")
     try:
         sklearn.utils.validation.check_is_fitted(model)
         return sklearn.utils.get_tags(model).estimator_type
     except sklearn.exceptions.NotFittedError as error:
         raise TeacherError(f"{name} is not fitted; call its fit before you pass it as a teacher.") from error
-    except AttributeError:  # without scikit-learn's tags: an estimator of another house
+    except AttributeError:  # an estimator of another library, without scikit-learn's tags
         return getattr(model, "_estimator_type", None)
 
 

@@ -15,7 +15,7 @@ ONNX_INPUTS = {"tensor(float)": np.float32, "tensor(double)": np.float64}
 ONNX_SCORES = ("tensor(float)", "tensor(double)", "tensor(float16)", "seq(map(")
 
 
-def adapt_onnx(path: Path, asked: Reading) -> Teacher:
+def adapt_onnx(path: Path, requested: Reading) -> Teacher:
     """A teacher of the last floating output of an ONNX file."""
     if path.suffix.lower() != ".onnx":
         raise TeacherError(f"{str(path)!r} does not end in .onnx, as a path must; load it and pass the model object.")
@@ -33,11 +33,11 @@ def adapt_onnx(path: Path, asked: Reading) -> Teacher:
         allowed = f"one input (n, d) of type {' or '.join(ONNX_INPUTS)}, and a floating output"
         raise TeacherError(f"{path.name} {given}; allowed is {allowed}. Export the model so.")
     batch, width = (size if isinstance(size, int) else None for size in inputs[0].shape)
-    answer = partial(_answer_onnx, session, inputs[0], scores[-1].name, batch)
-    return Teacher(path.name, width, answer, asked, True, batch or BLOCK_ROWS)
+    predict = partial(_onnx_outputs, session, inputs[0], scores[-1].name, batch)
+    return Teacher(path.name, width, predict, requested, True, batch or BLOCK_ROWS)
 
 
-def _answer_onnx(session: Any, source: Any, target: str, batch: int | None, rows: np.ndarray) -> Any:
-    # A model exported for a fixed batch gets its last block filled up with rows it has seen.
+def _onnx_outputs(session: Any, source: Any, target: str, batch: int | None, rows: np.ndarray) -> Any:
+    # A model exported for a fixed batch size gets its last block filled up with copies of its rows.
     filled = np.resize(rows, (batch or len(rows), rows.shape[1])).astype(ONNX_INPUTS[source.type], copy=False)
     return session.run([target], {source.name: filled})[0][: len(rows)]

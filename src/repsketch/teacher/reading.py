@@ -1,6 +1,6 @@
-"""How a teacher's raw answers are read: as values, logits, probabilities or labels.
+"""How a teacher's raw outputs are read: as values, logits, probabilities or labels.
 
-What neither the model nor the caller says is decided by the first answer, and kept.
+What neither the model nor the caller says is inferred from the first outputs, and then fixed.
 """
 
 import logging
@@ -11,28 +11,28 @@ import numpy as np
 
 from ..errors import TeacherError
 
-# A tree that answers p = 1 has seen few rows there, not an infinite margin: log-odds end at +-6.9,
-# so that squared error is not ruled by the rows a teacher is sure of.
+# A tree that returns p = 1 has seen few rows there; the margin is not infinite. Log-odds are clipped to +-6.9, so that
+# rows of extreme probability do not dominate the squared error.
 PROBABILITY_FLOOR = 1e-3
-FLOOR_TIMES_CLASSES = 0.1  # beyond 100 classes the floor shrinks, to stay a tenth of 1 / C, the answer of ignorance
+FLOOR_TIMES_CLASSES = 0.1  # beyond 100 classes the floor is a tenth of the uniform probability, 1 / C
 RANGE_TOLERANCE = 1e-6  # a float32 softmax may exceed 1 by rounding
 SUM_TOLERANCE = 1e-3  # float16 probabilities add up no better
-FEW_LABELS = 20  # floats that are whole, with more different values, are scores
-MOST_LABELS = 1_000  # different whole numbers that may be labels
+MAX_FLOAT_LABELS = 20  # integral floats with more different values are scores, not labels
+MAX_LABELS = 1_000  # different integers that may be labels
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """How raw answers are read; None where it is not known yet.
+    """How raw outputs are read; None where it is not known yet.
 
     Attributes
     ----------
     task : "classification" or "regression"
     classes : labels in column order
-    scale : what the answers are: "values", "logits", "probabilities" or "labels"
-    is_settled : an answer has been read
+    scale : what the outputs are: "values", "logits", "probabilities" or "labels"
+    is_settled : outputs have been read
     """
 
     task: str | None = None
@@ -40,21 +40,23 @@ class Reading:
     scale: str | None = None
     is_settled: bool = False
 
-    def add(self, asked: "Reading", name: str) -> "Reading":
-        """What the model tells (self) together with what the caller asked for."""
-        if self.task and asked.task and self.task != asked.task:
-            raise TeacherError(f"task={asked.task!r}, but {name} does {self.task}; pass task={self.task!r} or None.")
-        classes = self.classes if asked.classes is None else asked.classes
-        return Reading(self.task or asked.task, classes, self.scale or asked.scale)
+    def add(self, requested: "Reading", name: str) -> "Reading":
+        """What the model says (self) together with what the caller requested."""
+        if self.task and requested.task and self.task != requested.task:
+            raise TeacherError(
+                f"task={requested.task!r}, but {name} does {self.task}; pass task={self.task!r} or None."
+            )
+        classes = self.classes if requested.classes is None else requested.classes
+        return Reading(self.task or requested.task, classes, self.scale or requested.scale)
 
     def resolve(self, raw: np.ndarray, name: str, labels: Any = None) -> "Reading":
-        """The reading with nothing left open, after checking that ``raw`` (n, C) fits what is known.
+        """The complete reading, after a check that ``raw`` (n, C) agrees with what is known.
 
         ``labels`` are classes besides those that are found in ``raw``, if it holds labels and no classes are known.
         """
         if raw.dtype.kind == "U" and (self.task == "regression" or self.scale not in (None, "labels")):
-            asked = "task='regression'" if self.task == "regression" else f"its answers should be {self.scale}"
-            given = f"{name} answered with labels such as {raw.item(0)!r}, but {asked}"
+            requested = "task='regression'" if self.task == "regression" else f"its outputs should be {self.scale}"
+            given = f"{name} returned labels such as {raw.item(0)!r}, but {requested}"
             raise TeacherError(f"{given}; allowed are numbers. Pass task='classification', or a model of numbers.")
         if self._are_labels(raw):
             found = self._resolve_labels(raw, name, labels)
@@ -69,14 +71,14 @@ class Reading:
         what = (
             f"{n_outputs} output{'s' * (n_outputs > 1)}" if found.classes is None else f"{len(found.classes)} classes"
         )
-        _log.info("teacher %s: %s of %s, answers read as %s", name, found.task, what, found.scale)
-        is_whole = raw.dtype.kind in "iu" and self.task is None and found.task == "regression"
-        if is_whole and (n_values := _n_different(raw, FEW_LABELS)):
-            shown = f"{n_values} different whole numbers, read as values"
-            _log.warning("%s answered with %s; if they are labels, pass task='classification'", name, shown)
+        _log.info("teacher %s: %s of %s, outputs read as %s", name, found.task, what, found.scale)
+        is_integer = raw.dtype.kind in "iu" and self.task is None and found.task == "regression"
+        if is_integer and (n_values := _n_different(raw, MAX_FLOAT_LABELS)):
+            shown = f"{n_values} different integers, read as values"
+            _log.warning("%s returned %s; if they are labels, pass task='classification'", name, shown)
 
     def _are_labels(self, raw: np.ndarray) -> bool:
-        """Text always is; truth values unless regression is asked; whole numbers only if classification is."""
+        """True for text; for booleans unless the task is regression; for integers only if it is classification."""
         if self.scale is not None:
             return self.scale == "labels"
         if raw.dtype.kind == "U":
@@ -85,32 +87,32 @@ class Reading:
             return False
         if raw.dtype.kind == "b" or self.task is None:
             return raw.dtype.kind == "b"
-        if raw.dtype.kind == "f" and not ((raw == np.floor(raw)).all() and _n_different(raw, FEW_LABELS) > 1):
+        if raw.dtype.kind == "f" and not ((raw == np.floor(raw)).all() and _n_different(raw, MAX_FLOAT_LABELS) > 1):
             return False
         return self.classes is None or set(np.unique(raw).tolist()) <= set(self.classes.tolist())
 
     def _resolve_labels(self, raw: np.ndarray, name: str, labels: Any) -> "Reading":
         if raw.shape[1] > 1:
-            raise TeacherError(f"{name} answered with labels of shape {raw.shape}; allowed is one label per row.")
+            raise TeacherError(f"{name} returned labels of shape {raw.shape}; allowed is one label per row.")
         found = np.unique(raw)
         others = np.array([] if labels is None else np.asarray(labels).tolist())
         is_one_type = any(others.dtype.kind in kinds and found.dtype.kind in kinds for kinds in ("U", "biuf"))
         if self.classes is None and len(others) and is_one_type:
             found = np.union1d(found, others)
         if self.classes is None and len(found) == 1:
-            given = f"{name} answered with the label {found.tolist()[0]!r} for all {len(raw)} rows"
+            given = f"{name} returned the label {found.tolist()[0]!r} for all {len(raw)} rows"
             raise TeacherError(f"{given}; allowed are two or more labels. Label rows of every class, or pass classes=.")
-        if self.classes is None and len(found) > MOST_LABELS and found.dtype.kind != "U":
-            given = f"{name} answered with {len(found):,} different whole numbers"
+        if self.classes is None and len(found) > MAX_LABELS and found.dtype.kind != "U":
+            given = f"{name} returned {len(found):,} different integers"
             raise TeacherError(
-                f"{given}; allowed are at most {MOST_LABELS:,} labels. If they are values, pass task='regression'; "
+                f"{given}; allowed are at most {MAX_LABELS:,} labels. If they are values, pass task='regression'; "
                 "if they are labels, pass them as classes=."
             )
         classes = found if self.classes is None else self.classes
         known = set(classes.tolist())
         for label in found.tolist():
             if label not in known:
-                given = f"{name} answered with the label {label!r}, which is not among its classes"
+                given = f"{name} returned the label {label!r}, which is not among its classes"
                 raise TeacherError(
                     f"{given} {classes.tolist()[:8]}. Label a larger table in the first call, or pass classes=."
                 )
@@ -123,7 +125,7 @@ class Reading:
             return Reading(task, None, "values")
         classes = np.arange(max(n_columns, 2)) if self.classes is None else self.classes
         if len(classes) != max(n_columns, 2):
-            given = f"{name} answered with shape {raw.shape} for {len(classes)} classes"
+            given = f"{name} returned shape {raw.shape} for {len(classes)} classes"
             raise TeacherError(f"{given}; allowed is a column per class, or one column for two classes.")
         looks_so = _looks_like_probabilities(raw)
         if self.scale == "probabilities" and not looks_so:
@@ -133,13 +135,13 @@ class Reading:
             )
         if n_columns == 1 and raw.dtype.kind in "iu" and not looks_so:
             raise TeacherError(
-                f"{name} answered with whole numbers up to {raw.max()}, which are none of its classes "
+                f"{name} returned integers up to {raw.max()}, which are not among its classes "
                 f"{classes.tolist()[:8]}; allowed are those labels, probabilities or log-odds."
             )
         return Reading(task, classes, self.scale or ("probabilities" if looks_so else "logits"))
 
     def read(self, raw: np.ndarray) -> np.ndarray:
-        """Outputs float64 (n, C) of a raw answer, once the reading is resolved."""
+        """Outputs float64 (n, C) from raw outputs, once the reading is resolved."""
         values = self._one_hot(raw) if self.scale == "labels" else raw.astype(np.float64)
         if self.task == "regression":
             return values
@@ -156,10 +158,10 @@ class Reading:
         return np.eye(len(self.classes))[columns]
 
 
-def _n_different(raw: np.ndarray, most: int) -> int:
-    """How many different values there are; 0 if more than ``most``."""
+def _n_different(raw: np.ndarray, max_values: int) -> int:
+    """Number of different values; 0 if more than ``max_values``."""
     n_different = len(np.unique(raw))
-    return n_different if n_different <= most else 0
+    return n_different if n_different <= max_values else 0
 
 
 def _looks_like_probabilities(raw: np.ndarray) -> bool:

@@ -1,4 +1,4 @@
-"""What a sketch is fitted to: labels given, a teacher's soft labels, or both, in one measure.
+"""The targets of a sketch: given labels, a teacher's soft labels, or both, in the same units.
 
 Takes a model or None and y or None; hands on ``Targets``: probabilities of classes, or values, for every row of X.
 """
@@ -11,29 +11,29 @@ import numpy as np
 from ..data.targets import as_labels, read_labels
 from ..errors import InputError
 from .adapt import as_teacher
-from .out_of_fold import as_chances
+from .out_of_fold import as_soft_labels
 from .teacher import TeacherOutputs
 
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """What a sketch is to answer.
+    """The targets of all rows.
 
     Attributes
     ----------
     labels : (n, C) float64, probabilities of classes (of the second, if there are two) or values
-    answers : (n, C) the teacher's in the same measure, or None
+    soft_labels : (n, C) the teacher's outputs in the same units, or None
     """
 
     labels: np.ndarray
-    answers: np.ndarray | None
+    soft_labels: np.ndarray | None
     task: str
     classes: np.ndarray | None
-    outputs: TeacherOutputs | None = None  # the teacher's, where there are labels to train copies of it with
+    outputs: TeacherOutputs | None = None  # the teacher's, if there are labels to train copies of it with
 
 
 def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> Targets:
-    """Labels and a teacher's answers for the rows of X."""
+    """Labels and a teacher's soft labels for the rows of X."""
     if model is None and y is None:
         raise InputError("neither a model nor y was given; allowed is either or both.")
     if model is None:
@@ -42,20 +42,20 @@ def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> T
     found = None if y is None else as_labels(y)
     outputs = as_teacher(model, task).label(X, None if found is None else np.unique(found))
     if len(outputs.values) != n_rows:
-        raise InputError(f"the model answers {len(outputs.values)} rows for the {n_rows} of X.")
+        raise InputError(f"the model returned outputs for {len(outputs.values)} rows; X has {n_rows}.")
     if outputs.task == "classification":
         outputs = in_order(outputs, None if hasattr(model, "classes_") else found)
-    answers = as_chances(outputs)
+    soft_labels = as_soft_labels(outputs)
     if y is None:
-        return Targets(answers, None, outputs.task, outputs.classes)
+        return Targets(soft_labels, None, outputs.task, outputs.classes)
     labels, _, classes = read_labels(y, n_rows, outputs.task, outputs.classes)
-    if labels.shape != answers.shape:
-        raise InputError(f"the model has {answers.shape[1]} outputs, y {labels.shape[1]}; they must agree.")
-    return Targets(labels, answers, outputs.task, classes, outputs)
+    if labels.shape != soft_labels.shape:
+        raise InputError(f"the model has {soft_labels.shape[1]} outputs, y {labels.shape[1]}; they must agree.")
+    return Targets(labels, soft_labels, outputs.task, classes, outputs)
 
 
 def in_order(outputs: TeacherOutputs, y: np.ndarray | None) -> TeacherOutputs:
-    """Outputs with the classes in rising order; columns that are only counted are the sorted labels of y, if as many.
+    """Outputs with the classes in rising order; unnamed columns get the sorted labels of y, if there are as many.
 
     >>> turned = in_order(TeacherOutputs(np.array([[2.0]]), "classification", np.array(["no", "ay"])), None)
     >>> turned.values.tolist(), turned.classes.tolist()

@@ -1,4 +1,4 @@
-"""A trained model seen as a function from rows to outputs, asked block by block."""
+"""A trained model as a function from rows to outputs, evaluated block by block."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,13 +17,13 @@ from ..data.arrays import (
     take_rows,
 )
 from ..errors import RepSketchError, TeacherError
-from .answers import as_answers
+from .raw_outputs import as_raw_outputs
 from .reading import Reading
 
 
 @dataclass(frozen=True, eq=False)
 class TeacherOutputs:
-    """A teacher's answer for some rows, and what its columns mean.
+    """A teacher's outputs for some rows, and what their columns mean.
 
     Attributes
     ----------
@@ -49,15 +49,15 @@ class TeacherOutputs:
 
 @dataclass(eq=False)
 class Teacher:
-    """A trained model seen as a function from rows to outputs; made by ``as_teacher``.
+    """A trained model as a function from rows to outputs; made by ``as_teacher``.
 
-    Where the model does not tell its task, its classes, or whether it gives probabilities, the first answer
-    decides and the decision is kept: label a large table first, not a single row.
+    Where the model does not say its task, its classes, or whether it returns probabilities, they are inferred from the
+    first outputs and then fixed: label a large table first, not a single row.
 
     Attributes
     ----------
-    name : what messages call this teacher
-    n_features : number of columns it takes, None where the model does not tell
+    name : the name of this teacher in messages
+    n_features : number of columns it takes; None where the model does not say
 
     >>> from repsketch.teacher import as_teacher
     >>> as_teacher(lambda X: X @ [[1.0, 0.0, 2.0]]).label([[1.0], [3.0]]).classes
@@ -66,9 +66,9 @@ class Teacher:
 
     name: str
     n_features: int | None
-    _answer: Callable[[Any], Any] = field(repr=False)
+    _predict: Callable[[Any], Any] = field(repr=False)
     _reading: Reading = field(repr=False)
-    # Rows are passed on as float32 arrays; otherwise as slices of the caller's own table.
+    # True: the model gets float32 arrays; False: slices of the caller's own table.
     _is_dense: bool = field(default=False, repr=False)
     _block_rows: int = field(default=BLOCK_ROWS, repr=False)
 
@@ -78,8 +78,8 @@ class Teacher:
         Parameters
         ----------
         X : ndarray, scipy sparse matrix or data frame of shape (n, d), n >= 1; evaluated in blocks of rows
-        labels : labels that may occur, such as those of y: classes, besides those it answers with, of a teacher
-            that answers with labels and does not tell its classes
+        labels : labels that may occur, such as those of y. Where the teacher returns labels and does not say its
+            classes, these are classes, too
 
         >>> from repsketch.teacher import as_teacher
         >>> as_teacher(lambda X: X[:, 0], task="classification").label([[0.5], [0.75]]).values.round(3)
@@ -93,24 +93,26 @@ class Teacher:
         if self._is_dense and self.n_features is not None:
             check_width(table, self.n_features)
         starts, take = range(0, table.shape[0], self._block_rows), take_rows if self._is_dense else slice_rows
-        blocks = [self._ask(take(table, start, start + self._block_rows), start) for start in starts]
+        blocks = [self._evaluate(take(table, start, start + self._block_rows), start) for start in starts]
         if len({block.shape[1] for block in blocks}) > 1:
-            raise TeacherError(f"{self.name} answered with another number of columns for other rows; allowed is one.")
+            raise TeacherError(
+                f"{self.name} returned another number of columns for other rows; allowed is one number for all rows."
+            )
         if len({block.dtype.kind == "U" for block in blocks}) > 1:
-            raise TeacherError(f"{self.name} answered with numbers for some rows and with text for others.")
+            raise TeacherError(f"{self.name} returned numbers for some rows and with text for others.")
         raw = np.concatenate(blocks)
         reading = self._reading = self._reading.resolve(raw, self.name, labels)
         return TeacherOutputs(reading.read(raw), str(reading.task), reading.classes)
 
-    def _ask(self, rows: Any, start: int) -> np.ndarray:
-        """Raw answer (n, C) for one block of rows, finite, in the teacher's own number type; or labels (n, 1)."""
+    def _evaluate(self, rows: Any, start: int) -> np.ndarray:
+        """Raw outputs (n, C) for one block of rows, finite, in the teacher's own number type; or labels (n, 1)."""
         try:
-            answer = self._answer(rows)
-            if isinstance(answer, list) and answer and isinstance(answer[0], dict):
-                answer = self._from_maps(answer)
-            if hasattr(answer, "detach"):
-                answer = answer.detach().cpu()  # a tensor that still carries its gradient
-            matrix = as_answers(answer, rows.shape[0], self.name)
+            outputs = self._predict(rows)
+            if isinstance(outputs, list) and outputs and isinstance(outputs[0], dict):
+                outputs = self._from_maps(outputs)
+            if hasattr(outputs, "detach"):
+                outputs = outputs.detach().cpu()  # a tensor with its gradient
+            matrix = as_raw_outputs(outputs, rows.shape[0], self.name)
         except RepSketchError:
             raise
         except Exception as error:
@@ -121,17 +123,17 @@ class Teacher:
         for row, column in np.argwhere(~(np.abs(matrix) <= LARGEST_OUTPUT))[:1]:  # NaN fails the comparison
             given = f"{matrix[row, column]} for row {start + row} of X in column {column}"
             raise TeacherError(
-                f"{self.name} answered {given}; allowed are finite outputs within float32. Mend or drop that row of X."
+                f"{self.name} returned {given}; allowed are finite outputs within float32. Correct or drop this row."
             )
         return matrix
 
-    def _from_maps(self, answer: list[dict]) -> list[list[float]]:
-        """Columns in rising order of label, from a map {label: score} per row as ONNX's ZipMap gives."""
-        labels = sorted(answer[0])
+    def _from_maps(self, outputs: list[dict]) -> list[list[float]]:
+        """Columns in rising order of label, from a map {label: score} per row, as ONNX's ZipMap returns."""
+        labels = sorted(outputs[0])
         self._reading = Reading("classification", np.asarray(labels)).add(self._reading, self.name)
-        return [[row[label] for label in labels] for row in answer]
+        return [[row[label] for label in labels] for row in outputs]
 
 
 def slice_rows(table: Any, start: int, stop: int) -> Any:
-    """Rows of an array or a frame, which stays what it is."""
+    """Rows of an array or a frame, in its own type."""
     return table.iloc[start:stop] if hasattr(table, "iloc") else table[start:stop]

@@ -7,23 +7,23 @@ import numpy as np
 
 from ..errors import require
 
-TORCH_BLOCK_ROWS = 8_192  # a network holds the activations of its layers for a whole block
+TORCH_BLOCK_ROWS = 8_192  # a network holds the activations of all its layers for a block
 
 
-def answer_torch(module: Any, rows: np.ndarray) -> Any:
-    """Outputs of a module in evaluation mode; every part's mode is restored."""
+def torch_outputs(module: Any, rows: np.ndarray) -> Any:
+    """Outputs of a module in evaluation mode; the mode of every submodule is restored."""
     torch = require("torch", "train")
     batch = torch.tensor(rows)  # a copy: a first layer that works in place must not write into the caller's table
     for tensor in (*module.parameters(), *module.buffers())[:1]:
         batch = batch.to(tensor.device, tensor.dtype if tensor.is_floating_point() else batch.dtype)
-    flags = [(part, part.training) for part in module.modules()]
+    flags = [(submodule, submodule.training) for submodule in module.modules()]
     try:
-        with suppress(NotImplementedError):  # an exported program has its mode built in and refuses to change it
+        with suppress(NotImplementedError):  # an exported program cannot change its mode
             module.eval()
         with torch.inference_mode():
-            answer = module(batch)
+            outputs = module(batch)
     finally:
-        for part, training in flags:  # one by one: a batch normalisation may be frozen in a module that trains
-            part.training = training
+        for submodule, training in flags:  # one by one: a batch normalisation may be frozen in a module that trains
+            submodule.training = training
     # NumPy has no bfloat16.
-    return answer.cpu().double() if torch.is_tensor(answer) and answer.is_floating_point() else answer
+    return outputs.cpu().double() if torch.is_tensor(outputs) and outputs.is_floating_point() else outputs

@@ -102,7 +102,7 @@ class Cost:
     def nbytes(self, bits: int = 32) -> int:
         """Bytes of the stored numbers at ``bits`` each (the paper: 64)."""
         if bits < 1:
-            raise InputError(f"bits={bits!r}; allowed is a whole number from 1 up.")
+            raise InputError(f"bits={bits!r}; allowed is an integer from 1 up.")
         return -(-self.parameters * bits // 8)
 
     def energy_picojoule(self, read_picojoule: float = CACHE_READ_PICOJOULE) -> float:

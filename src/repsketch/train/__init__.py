@@ -1,1 +1,1 @@
-"""Beyond the paper: rows that are chosen and counters that are fitted, on whole numbers as a device computes them."""
+"""Beyond the paper: from training data and a budget to a model in integers, as a device computes it."""

@@ -1,4 +1,4 @@
-"""From trained rows to the deployed form, every number in its stored size."""
+"""From trained rows to the fields of a model, every number in its stored type."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from .candidates import Thresholds
 def threshold_rows(
     inputs: Inputs, candidates: Thresholds, codes: np.ndarray, *, is_fixed: bool = False
 ) -> tuple[Inputs, PooledRows]:
-    """Rows of codes (L, K) over thresholds, and the inputs reduced to the columns they use, unless ``is_fixed``."""
+    """Rows of codes (L, K) over thresholds, and the inputs; reduced to the columns in use unless ``is_fixed``."""
     found, numbers = np.unique(codes, return_inverse=True)
     numbers = numbers.reshape(codes.shape)
     values, borders = np.array([candidates.stored(code) for code in found]).T
@@ -25,7 +25,7 @@ def threshold_rows(
     n_rows, n_concat = codes.shape
     bits = index_bits(inputs.n_values) + 8 * threshold_nbytes(borders, 0)
     indices: np.ndarray | None = numbers
-    if codes.size * bits <= len(found) * bits + codes.size * index_bits(len(found)):  # hardly any is used twice
+    if codes.size * bits <= len(found) * bits + codes.size * index_bits(len(found)):  # few codes are used twice
         values, borders, indices = values[numbers.ravel()], borders[numbers.ravel()], None
     pool = CodePool(
         "threshold", len(values), inputs.n_values, width_bits=0, columns=values.astype(np.int64),
@@ -35,7 +35,7 @@ def threshold_rows(
 
 
 def _boolean_rows(inputs: Inputs, values: np.ndarray, numbers: np.ndarray, is_fixed: bool) -> tuple[Inputs, PooledRows]:
-    """Rows whose codes are columns of zeros and ones themselves: nothing is stored about a code."""
+    """Rows whose codes are boolean columns themselves: a code takes no bytes."""
     fewer, renamed = keep_used(inputs, values)
     sizes = [each.nbytes + packed_nbytes(numbers.size, index_bits(each.n_values)) for each in (inputs, fewer)]
     if sizes[1] < sizes[0] and not is_fixed:
@@ -49,7 +49,7 @@ def _boolean_rows(inputs: Inputs, values: np.ndarray, numbers: np.ndarray, is_fi
 
 
 def keep_used(inputs: Inputs, values: np.ndarray) -> tuple[Inputs, np.ndarray]:
-    """The inputs reduced to the columns behind ``values``, and what these are called then."""
+    """The inputs reduced to the columns behind ``values``, and the new indices of these values."""
     kinds = np.zeros(inputs.n_columns, np.int64) if inputs.kinds is None else np.asarray(inputs.kinds, np.int64)
     widths = np.maximum(kinds, 1)
     starts = np.concatenate([[0], np.cumsum(widths)])
@@ -85,16 +85,16 @@ def keep_used(inputs: Inputs, values: np.ndarray) -> tuple[Inputs, np.ndarray]:
 
 
 def gain_of(steps: np.ndarray) -> np.ndarray:
-    """Gains (C,), or (1,) where all outputs have the same, float32."""
+    """Gains (C,), or (1,) where all outputs have the same gain, float32."""
     return (steps[:1] if np.ptp(steps) == 0 else steps).astype(np.float32)
 
 
 def stored_offset(offset: np.ndarray, task: str | None) -> dict[str, Any]:
-    """Offsets (C,) as fields of a form: those of three classes and more take two bytes each."""
+    """Offsets (C,) as fields of a model: those of three classes and more take two bytes each."""
     stored_as = "bfloat16" if task == "classification" and len(offset) > 2 else "float32"
     return {"offset": round_floats(offset, stored_as), "offset_stored_as": stored_as}
 
 
-def summed_part(rows: PooledRows, whole: np.ndarray, counter_type: str, steps: np.ndarray) -> RowGroup:
-    """A part that adds up whole counters (L, R, C), each worth ``steps`` (C,)."""
-    return RowGroup(rows, whole.astype(DTYPES[counter_type]), gain_of(steps), counter_type, aggregate="sum")
+def summed_rows(rows: PooledRows, counters: np.ndarray, counter_type: str, steps: np.ndarray) -> RowGroup:
+    """A group of rows that adds up integer counters (L, R, C) in units of ``steps`` (C,)."""
+    return RowGroup(rows, counters.astype(DTYPES[counter_type]), gain_of(steps), counter_type, aggregate="sum")

@@ -16,11 +16,11 @@ _AMOUNT = re.compile(r"\s*([0-9]{1,12}(?:\.[0-9]{0,12})?|\.[0-9]{1,12})\s*([A-Za
 
 
 def parse_budget(budget: Any) -> int:
-    """Bytes meant by ``budget``: a whole number, or text of a number and a unit.
+    """Bytes in ``budget``: an integer, or text of a number and a unit.
 
-    Units are B, KB and MB, of 1024 each, in capitals or not, also written K, KiB, byte, bytes, M or MiB; a space may
-    stand before them. Without one, bytes are meant. Fractions such as "1.5KB" are rounded down to whole bytes, of
-    which there must be at least one.
+    Units are B, KB and MB, of 1024 each, in upper or lower case, also written K, KiB, byte, bytes, M or MiB; a space
+    may stand before them. Without a unit the number counts bytes. Fractions such as "1.5KB" are rounded down to full
+    bytes, of which there must be at least one.
 
     >>> parse_budget("4KB"), parse_budget(700), parse_budget("1.5 kb"), parse_budget("512 bytes")
     (4096, 700, 1536, 512)

@@ -1,7 +1,7 @@
-"""Codes that rows may be made of: single columns with a threshold, or the seeded bits of a pool.
+"""Codes that greedy rows are chosen from: thresholds on single columns, or the seeded bits of a pool.
 
-Both answer the same question: given a slope and a curvature for every row of data and the bucket each is in, which
-code splits the buckets so that one Newton step gains most?
+Takes a slope, a curvature and a bucket for every row of data; hands on the gain of every code: how much a Newton step
+reduces the loss after the code has split the buckets.
 """
 
 from abc import ABC, abstractmethod
@@ -15,18 +15,18 @@ import numpy as np
 from ..core import require_native
 from ..model.inputs import BOOLEAN
 
-MOST_BORDERS = 63  # of a numeric column
-MOST_CATEGORIES = 254  # of a column that have a code
-_WORTH_A_THREAD = 1 << 18  # entries to count; below, starting a thread takes as long
+MAX_BORDERS = 63  # of a numeric column
+MAX_CATEGORIES = 254  # categories of a column that have a code
+_WORTH_A_THREAD = 1 << 18  # entries to count; with fewer, starting a thread takes as long
 
 
 class Candidates(ABC):
-    """Codes over n rows of data. A code is a number."""
+    """Codes over n rows of data, numbered from 0."""
 
     @property
     @abstractmethod
     def n_codes(self) -> int:
-        """How many there are, P."""
+        """Number of codes, P."""
 
     @abstractmethod
     def gains(self, buckets: np.ndarray, n_buckets: int, numbers: np.ndarray, strength: float) -> np.ndarray:
@@ -61,13 +61,13 @@ def gain_of_sums(sums: np.ndarray, strength: float) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Bits(Candidates):
-    """Codes given as bits, uint8 (P, n): a matrix product tries them all."""
+    """Codes given as bits, uint8 (P, n): one matrix product gives all gains."""
 
     table: np.ndarray
 
     @property
     def n_codes(self) -> int:
-        """How many there are, P."""
+        """Number of codes, P."""
         return len(self.table)
 
     @cached_property
@@ -77,10 +77,10 @@ class Bits(Candidates):
     def gains(self, buckets: np.ndarray, n_buckets: int, numbers: np.ndarray, strength: float) -> np.ndarray:
         """Gain of every code."""
         n, width = numbers.shape
-        spread = np.zeros((n, n_buckets, width), np.float32)
-        spread[np.arange(n), buckets] = numbers
-        total = spread.sum(axis=0, dtype=np.float64)
-        ones = (self._floats @ spread.reshape(n, -1)).reshape(-1, n_buckets, width).astype(np.float64)
+        by_bucket = np.zeros((n, n_buckets, width), np.float32)
+        by_bucket[np.arange(n), buckets] = numbers
+        total = by_bucket.sum(axis=0, dtype=np.float64)
+        ones = (self._floats @ by_bucket.reshape(n, -1)).reshape(-1, n_buckets, width).astype(np.float64)
         return (gain_of_sums(ones, strength) + gain_of_sums(total - ones, strength)).sum(axis=1)
 
     def bits(self, code: int) -> np.ndarray:
@@ -98,8 +98,8 @@ class Thresholds(Candidates):
 
     Attributes
     ----------
-    bins : (U, n) uint8; numeric: how many borders a value reaches; category: its place among those with a code
-    borders : for each column its rising borders, or its categories with a code; code numbers count through them
+    bins : (U, n) uint8; numeric: number of borders at or below the value; category: its index among those with a code
+    borders : for each column its rising borders, or its categories with a code; codes are numbered in this order
     kinds : (U,) as in ``Inputs``
     """
 
@@ -108,18 +108,20 @@ class Thresholds(Candidates):
     kinds: np.ndarray
 
     @classmethod
-    def between(cls, values: np.ndarray, kinds: np.ndarray | None = None, most: int = MOST_BORDERS) -> "Thresholds":
-        """Codes for whole values (D, n) of columns of these kinds, all numeric unless told.
+    def between(
+        cls, values: np.ndarray, kinds: np.ndarray | None = None, max_borders: int = MAX_BORDERS
+    ) -> "Thresholds":
+        """Codes for integer values (D, n) of columns of these kinds; all numeric by default.
 
-        Borders are values that occur: all of them, or as many as allowed, about equally many rows apart; a value that
-        many rows share takes none from the others. Of more categories than allowed the most frequent have a code.
+        Borders are values that occur: all of them, or ``max_borders`` quantiles. A frequent value counts as one
+        quantile only. Of more than ``MAX_CATEGORIES`` categories, the most frequent have a code.
 
         >>> [border.tolist() for border in Thresholds.between(np.array([[5, 1, 1, 9], [0, 0, 0, 0]])).borders]
         [[5, 9], []]
         """
         kinds = np.zeros(len(values), np.int64) if kinds is None else kinds
         borders = [
-            _frequent(block, MOST_CATEGORIES) if kind > BOOLEAN else _spread_out(block[0], most)
+            _frequent(block, MAX_CATEGORIES) if kind > BOOLEAN else _quantile_borders(block[0], max_borders)
             for kind, block in _blocks(values, kinds)
         ]
         return cls(_bins(values, kinds, borders), borders, kinds)
@@ -130,12 +132,12 @@ class Thresholds(Candidates):
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Number of each column's first code, and of all codes at the end; (U + 1,)."""
+        """First code of each column and, at the end, the number of codes; (U + 1,)."""
         return np.concatenate([[0], np.cumsum([len(border) for border in self.borders])])
 
     @property
     def n_codes(self) -> int:
-        """How many there are, P."""
+        """Number of codes, P."""
         return int(self.starts[-1])
 
     def column_of(self, code: int) -> int:
@@ -143,7 +145,7 @@ class Thresholds(Candidates):
         return int(np.searchsorted(self.starts, code, side="right")) - 1
 
     def stored(self, code: int) -> tuple[int, int]:
-        """Which value a code reads, out of D, and its threshold."""
+        """Index of the value that a code reads, out of D, and its threshold."""
         column = self.column_of(code)
         first = int(np.maximum(self.kinds[:column], 1).sum())
         border = int(self.borders[column][code - self.starts[column]])
@@ -151,7 +153,7 @@ class Thresholds(Candidates):
 
     @cached_property
     def _listed(self) -> tuple[np.ndarray, ...]:
-        """Columns as the core counts them: bins other than the usual one of a column, with their rows."""
+        """Columns as the C core takes them: all bins but the most frequent one of each column, with their rows."""
         usual = np.array([np.bincount(column, minlength=1).argmax() for column in self.bins], np.uint8)
         is_listed = self.bins != usual[:, None]
         starts = np.concatenate([[0], np.cumsum(is_listed.sum(axis=1))])
@@ -160,7 +162,7 @@ class Thresholds(Candidates):
 
     @cached_property
     def _thread(self) -> ThreadPoolExecutor:
-        """Counts one half: starting a thread for every row chosen took a tenth of the time."""
+        """The thread that counts one half; starting one for every row took a tenth of the time."""
         return ThreadPoolExecutor(1)
 
     def gains(self, buckets: np.ndarray, n_buckets: int, numbers: np.ndarray, strength: float) -> np.ndarray:
@@ -169,12 +171,12 @@ class Thresholds(Candidates):
         starts, rows, bins, usual, is_category = self._listed
         gains = np.empty(self.n_codes)
 
-        def fill(part: slice) -> None:
-            ends = slice(part.start, part.stop + 1)
+        def fill(columns: slice) -> None:
+            ends = slice(columns.start, columns.stop + 1)
             codes = self.starts[ends]
             count(
-                starts[ends], rows, bins, usual[part], (codes - codes[0]).astype(np.uint32), is_category[part], buckets,
-                n_buckets, numbers, strength, gains[codes[0] : codes[-1]],
+                starts[ends], rows, bins, usual[columns], (codes - codes[0]).astype(np.uint32), is_category[columns],
+                buckets, n_buckets, numbers, strength, gains[codes[0] : codes[-1]],
             )  # fmt: skip
 
         half = int(np.searchsorted(starts, starts[-1] // 2))  # of the work
@@ -199,7 +201,7 @@ class Thresholds(Candidates):
 
 
 def _blocks(values: np.ndarray, kinds: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Each column's kind and its values: one of the D, or one for each category."""
+    """Kind and values of each column: one of the D values, or one for each category."""
     start = 0
     for kind in kinds:
         width = max(int(kind), 1)
@@ -207,20 +209,20 @@ def _blocks(values: np.ndarray, kinds: np.ndarray) -> Iterator[tuple[int, np.nda
         start += width
 
 
-def _spread_out(column: np.ndarray, most: int) -> np.ndarray:
-    """At most ``most`` rising borders."""
+def _quantile_borders(column: np.ndarray, max_borders: int) -> np.ndarray:
+    """At most ``max_borders`` rising borders, about equally many rows apart."""
     found, counts = np.unique(column, return_counts=True)
-    if len(found) > most + 1:
-        shares = np.minimum(counts, len(column) / (most + 1))
+    if len(found) > max_borders + 1:
+        shares = np.minimum(counts, len(column) / (max_borders + 1))
         places = (np.cumsum(shares) - shares) / shares.sum()
-        found = found[np.diff((places * (most + 1)).astype(np.int64), prepend=-1) > 0]
+        found = found[np.diff((places * (max_borders + 1)).astype(np.int64), prepend=-1) > 0]
     return found[1:]
 
 
-def _frequent(block: np.ndarray, most: int) -> np.ndarray:
-    """The categories that occur, rising; at most the ``most`` frequent."""
+def _frequent(block: np.ndarray, max_categories: int) -> np.ndarray:
+    """The categories that occur, rising; the most frequent if they are more than ``max_categories``."""
     counts = block.sum(axis=1)
-    chosen = np.argsort(-counts, kind="stable")[:most]
+    chosen = np.argsort(-counts, kind="stable")[:max_categories]
     return np.sort(chosen[counts[chosen] > 0])
 
 

@@ -1,11 +1,11 @@
-"""Time limits: which share of the time is over, asked between fits and inside long ones."""
+"""Time limits: which share of the time is over. Checked between fits and inside long ones."""
 
 import time
 from collections.abc import Callable
 
 
 class OutOfTime(Exception):
-    """A fit was given up because its time was over."""
+    """Raised when the time limit ends a fit."""
 
 
 def never() -> bool:
@@ -14,7 +14,7 @@ def never() -> bool:
 
 
 class Clock:
-    """Runs from when it is made; ``limit`` seconds, or None for no limit.
+    """A clock that starts when it is made; ``limit`` in seconds, or None for no limit.
 
     >>> Clock(1000.0).is_past(0.5)(), Clock(None).is_past(0.5)()
     (False, False)
@@ -29,7 +29,7 @@ class Clock:
         return float("inf") if self._limit is None else self._limit - (time.monotonic() - self._started)
 
     def is_past(self, share: float) -> Callable[[], bool]:
-        """A function that says, whenever it is asked, whether this share of the time is over."""
+        """A function that returns True once this share of the time is over."""
         limit = self._limit
         if limit is None:
             return never

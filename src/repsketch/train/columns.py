@@ -1,7 +1,7 @@
-"""How the columns of a raw table are read: kinds, and the affine step that makes a number whole.
+"""How the columns of a raw table become integers: kinds of columns, and a center and a scale for each numeric one.
 
 Takes a float32 table in which a category is its index and a missing value NaN; hands on ``Inputs`` of the int
-precision. Centers and scales are rounded to their stored form first, so that what is trained is what is deployed.
+precision. Centers and scales are rounded as they are stored before training, so that training sees the deployed values.
 """
 
 import numpy as np
@@ -10,13 +10,13 @@ from ..model.inputs import BOOLEAN, LARGEST_VALUE, NUMERIC, Inputs
 from ..model.numbers import STORED_FLOATS, round_floats
 
 LARGEST = 127
-STEPS_A_SPREAD = 32  # whole steps a standard deviation: four of them on each side
-_FEWEST_STEPS = 96  # between the ends of a column's range; fewer blur it, and centers and scales are kept finer
+STEPS_PER_DEVIATION = 32  # integer steps a standard deviation: four deviations on each side of the mean
+_MIN_STEPS = 96  # between the ends of a column's range; with fewer, centers and scales are stored in longer floats
 _ENDS = (0.002, 0.998)  # quantiles that a range must reach
 
 
 def find_kinds(X: np.ndarray, n_categories: dict[int, int] | None = None) -> np.ndarray:
-    """Kind of every column of X (n, d): a number of categories where given, boolean for 0 and one other value.
+    """Kind of every column of X (n, d): a number of categories where given; boolean for 0 and one other value; numeric.
 
     >>> find_kinds(np.array([[0, 1.5, 2], [3, 2.5, 0]]), {2: 3}).tolist()
     [1, 0, 3]
@@ -33,52 +33,51 @@ def find_kinds(X: np.ndarray, n_categories: dict[int, int] | None = None) -> np.
 
 
 def standard_inputs(X: np.ndarray, kinds: np.ndarray) -> Inputs:
-    """Numeric columns centred, 32 whole steps a standard deviation: one measure for sums of columns."""
+    """Numeric columns standardised, at 32 integer steps a standard deviation, so that columns can be added up."""
     if not (kinds == NUMERIC).any():
         return _inputs(X, kinds, None, None, "float32")
-    middles, spreads = moments_of(X[:, kinds == NUMERIC])
-    return _affine(X, kinds, middles, LARGEST / STEPS_A_SPREAD * spreads)
+    middles, deviations = moments_of(X[:, kinds == NUMERIC])
+    return _affine(X, kinds, middles, LARGEST / STEPS_PER_DEVIATION * deviations)
 
 
-#: How much is stored about the numeric columns before a projection: a center and a scale each, a scale each, or one
+#: What is stored about the numeric columns before a projection: a center and a scale for each, a scale for each, or one
 #: center and one scale for all.
-READINGS = ("standard", "scaled", "common")
+SCALINGS = ("standard", "scaled", "common")
 
 
-def projected_inputs(X: np.ndarray, kinds: np.ndarray, reading: str = "standard") -> Inputs:
-    """Columns for a projection, read in one of three ways: what is not stored, its shift and its weights make up for.
+def projected_inputs(X: np.ndarray, kinds: np.ndarray, scaling: str = "standard") -> Inputs:
+    """Columns for a projection, scaled in one of three ways; its shift and weights make up for what is not stored.
 
-    Beside numeric columns booleans count as numbers, so that all columns share the few bits of a weight.
+    Where there are numeric columns, booleans are scaled like them, so that all columns share the few bits of a weight.
     """
     if (kinds == NUMERIC).any():
         kinds = np.where(kinds == BOOLEAN, NUMERIC, kinds)
-    if reading == "standard" or not (kinds == NUMERIC).any():
+    if scaling == "standard" or not (kinds == NUMERIC).any():
         return standard_inputs(X, kinds)
-    middles, spreads = moments_of(X[:, kinds == NUMERIC])
-    if reading == "common":
-        low, high = (middles - 3.0 * spreads).min(), (middles + 3.0 * spreads).max()
+    middles, deviations = moments_of(X[:, kinds == NUMERIC])
+    if scaling == "common":
+        low, high = (middles - 3.0 * deviations).min(), (middles + 3.0 * deviations).max()
         return _affine(X, kinds, np.array([(low + high) / 2]), np.array([(high - low) / 2]))
-    scales = round_floats(STEPS_A_SPREAD / spreads, "float8")
+    scales = round_floats(STEPS_PER_DEVIATION / deviations, "float8")
     if not ((scales > 0) & np.isfinite(scales)).all():
         return standard_inputs(X, kinds)
-    farthest = ((np.abs(middles) + LARGEST / STEPS_A_SPREAD * spreads) * scales).max()
+    farthest = ((np.abs(middles) + LARGEST / STEPS_PER_DEVIATION * deviations) * scales).max()
     return _inputs(X, kinds, None, scales, "float8", min(max(LARGEST, int(farthest)), LARGEST_VALUE))
 
 
 def moments_of(numeric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of columns, 1 for those without any, missing values left out; float64."""
+    """Mean and standard deviation of columns, 1 for constant ones, missing values left out; float64."""
     n_found = np.maximum((~np.isnan(numeric)).sum(axis=0), 1)  # a column may be missing altogether
     middles = np.nansum(numeric, axis=0, dtype=np.float64) / n_found
-    spreads = np.sqrt(np.nansum((numeric - middles) ** 2, axis=0) / n_found)
-    return middles, np.where(spreads > 1e-6 * np.maximum(1.0, np.abs(middles)), spreads, 1.0)
+    deviations = np.sqrt(np.nansum((numeric - middles) ** 2, axis=0) / n_found)
+    return middles, np.where(deviations > 1e-6 * np.maximum(1.0, np.abs(middles)), deviations, 1.0)
 
 
 def ranged_inputs(X: np.ndarray, kinds: np.ndarray, largest: int = LARGEST) -> Inputs:
     """Numeric columns from -largest to largest over their range, for thresholds on single columns.
 
-    A threshold takes one byte for numbers up to 127, two beyond.
-
-    The range leaves out 0.2 % at either end; of a column that is mostly one value, of the others.
+    A threshold takes one byte for numbers up to 127, two beyond. The range leaves out 0.2 % of the values at either
+    end. In a column where most values are the same, these percentages are of the other values.
     """
     numeric = X[:, kinds == NUMERIC].T
     if not len(numeric):
@@ -99,21 +98,21 @@ def _range_of(column: np.ndarray) -> tuple[float, float]:
     size = max(abs(low), abs(high))
     if high - low > 1e-7 * size:
         return low, high
-    reach = max(1.0, 1e-6 * size)  # what a float32 center would round away is no range
+    reach = max(1.0, 1e-6 * size)  # a smaller range would vanish when the center is rounded to float32
     return low - reach, high + reach
 
 
 def _affine(
     X: np.ndarray, kinds: np.ndarray, middles: np.ndarray, reaches: np.ndarray, largest: int = LARGEST
 ) -> Inputs:
-    """Inputs that map middle - reach to -127 and middle + reach to 127, in the shortest floats that can."""
+    """Inputs that map middle - reach to -largest and middle + reach to largest, in the shortest floats that suffice."""
     for stored_as in reversed(STORED_FLOATS):
         centers = round_floats(middles, stored_as)
         farther = reaches + np.abs(middles - centers)  # the range, as seen from the rounded center
         wanted = largest / farther
         scales = round_floats(wanted, stored_as)
         if stored_as == "float32" or np.all(
-            (scales > 0) & (2 * reaches * scales >= _FEWEST_STEPS) & (scales <= 1.1 * wanted)
+            (scales > 0) & (2 * reaches * scales >= _MIN_STEPS) & (scales <= 1.1 * wanted)
         ):
             break
     return _inputs(X, kinds, centers, scales, stored_as, largest)

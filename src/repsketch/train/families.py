@@ -1,4 +1,4 @@
-"""Kinds of codes that rows are chosen from, over the rows of a problem, and how such rows are stored."""
+"""Families of codes that greedy rows are chosen from, over training and validation rows, and how they are stored."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,37 +9,38 @@ from ..lsh.pool import CodePool, PooledRows
 from ..model.inputs import Inputs
 from .assemble import threshold_rows
 from .candidates import Bits, Candidates
-from .columns import STEPS_A_SPREAD
+from .columns import STEPS_PER_DEVIATION
 from .training_data import TrainingData
 
 POOL_CODES = 1_024
-SPREAD = 0.9  # of seeded biases, in standard deviations
+BIAS_DEVIATION = 0.9  # of seeded biases, in standard deviations of a column
+MAX_BIT_BYTES = 6_144  # of rows over seeded bits: more take long to grow, and thresholds are then as good
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
-    """Codes of one kind over the kept and the held rows, and how rows of them are stored."""
+class CodeFamily:
+    """Codes of one kind over the training and the validation rows, and how rows of them are stored."""
 
     name: str
-    kept: Candidates
-    held: Candidates
-    store: Callable[[np.ndarray], tuple[Inputs, PooledRows]]  # of codes (L, K)
-    n_searched: int  # rows of data that codes are searched on
+    train: Candidates
+    validation: Candidates
+    store: Callable[[np.ndarray], tuple[Inputs, PooledRows]]  # from codes (L, K) to how they are stored
+    n_searched: int  # training rows that codes are compared on, at most
 
 
-def threshold_family(problem: TrainingData, inputs: Inputs, is_fixed: bool = False) -> Family:
+def threshold_family(data: TrainingData, inputs: Inputs, is_fixed: bool = False) -> CodeFamily:
     """Learned thresholds on single columns; ``is_fixed``: the inputs stay as they are."""
-    kept, held = problem.thresholds(inputs)
+    train, validation = data.thresholds(inputs)
 
     def store(codes: np.ndarray) -> tuple[Inputs, PooledRows]:
-        return threshold_rows(inputs, kept, codes, is_fixed=is_fixed)
+        return threshold_rows(inputs, train, codes, is_fixed=is_fixed)
 
-    return Family("thresholds", kept, held, store, 100_000)
+    return CodeFamily("thresholds", train, validation, store, 100_000)
 
 
-def bit_family(problem: TrainingData, seed: int) -> Family:
-    """A pool of seeded bits: columns themselves, then sums of a few."""
-    inputs = problem.standard
+def bit_family(data: TrainingData, seed: int) -> CodeFamily:
+    """A pool of seeded bits: single columns, then signed sums of two."""
+    inputs = data.standard
     pool = CodePool(
         "sparse",
         POOL_CODES,
@@ -48,7 +49,7 @@ def bit_family(problem: TrainingData, seed: int) -> Family:
         n_axes=min(inputs.n_values, POOL_CODES // 2) if inputs.booleans.all() else 0,
         n_nonzeros=2,
         is_seeded=True,
-        spread=round(SPREAD * STEPS_A_SPREAD * 256 / 148),
+        spread=round(BIAS_DEVIATION * STEPS_PER_DEVIATION * 256 / 148),
         width_bits=0,
         booleans=inputs.booleans,
     )
@@ -56,8 +57,10 @@ def bit_family(problem: TrainingData, seed: int) -> Family:
     def store(codes: np.ndarray) -> tuple[Inputs, PooledRows]:
         return inputs, PooledRows(pool, len(codes), codes.shape[1], codes)
 
-    kept, held = (Bits(_pool_bits(pool, inputs.values(problem.X[rows]))) for rows in (problem.kept, problem.held))
-    return Family("bits", kept, held, store, 6_000)
+    train, validation = (
+        Bits(_pool_bits(pool, inputs.values(data.X[rows]))) for rows in (data.train_rows, data.validation_rows)
+    )
+    return CodeFamily("bits", train, validation, store, 6_000)
 
 
 def _pool_bits(pool: CodePool, values: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""Rows chosen one after the other, each to gain most on what those before have left: boosting.
+"""Rows chosen greedily, one after the other, each fitted to the residuals of those before it: boosting.
 
-A row joins K codes. They are found one at a time: the first that splits all rows best, then the one that splits its
-two buckets best, and so on. Its 2**K counters take a Newton step, shortened by a rate.
+A row concatenates K codes. They are chosen one at a time: first the one that splits all rows of data best, then the one
+that splits the two buckets best, and so on. The 2**K counters take a Newton step, times a shrinkage.
 """
 
 from collections.abc import Callable, Collection
@@ -13,16 +13,16 @@ from ..progress import track
 from .candidates import Candidates, gain_of_sums
 from .objective import Objective
 
-SMALLEST_STEP = 1e-3  # of a counter that is worth a row
+MIN_STEP = 1e-3  # a row whose counters are all smaller is not worth its bytes
 
 
 @dataclass(frozen=True, eq=False)
-class Grown:
-    """Rows over n rows of data.
+class GreedyRows:
+    """L rows of counters, with the buckets of n rows of data.
 
     Attributes
     ----------
-    codes : (L, K) numbers of candidates
+    codes : (L, K) indices of candidates
     buckets : (L, n) uint8
     values : (L, 2**K, C) float64 counters
     offset : (C,) float64
@@ -33,9 +33,9 @@ class Grown:
     values: np.ndarray
     offset: np.ndarray
 
-    def first(self, n_rows: int) -> "Grown":
+    def first(self, n_rows: int) -> "GreedyRows":
         """The first rows alone."""
-        return Grown(self.codes[:n_rows], self.buckets[:n_rows], self.values[:n_rows], self.offset)
+        return GreedyRows(self.codes[:n_rows], self.buckets[:n_rows], self.values[:n_rows], self.offset)
 
 
 def grow_rows(
@@ -44,7 +44,7 @@ def grow_rows(
     n_rows: int,
     n_concat: int,
     *,
-    rate: float = 0.3,
+    shrinkage: float = 0.3,
     strength: float = 1.0,
     reuse: float = 0.0,
     outputs: np.ndarray | None = None,
@@ -52,19 +52,18 @@ def grow_rows(
     is_done: Callable[[list[list[int]], list[np.ndarray]], bool] = lambda codes, values: False,
     seed: int = 0,
     progress: bool = False,
-) -> Grown:
+) -> GreedyRows:
     """Up to ``n_rows`` rows of ``n_concat`` codes.
 
     Parameters
     ----------
     candidates : codes over the same n rows as ``objective``
-    rate : share of the Newton step that is taken
-    strength : added to curvatures, so that small buckets stay near 0
-    reuse : what a code that an earlier row has gains more than it does, as a share: where codes are stored, a new one
-        takes bytes
-    outputs : (n, C) what the rows are added to; None for the best constant
-    n_searched : rows of data that codes are searched on; every eighth row draws others
-    is_done : asked after every row, with the codes and the counters (R, C) so far
+    shrinkage : share of the Newton step that is taken
+    strength : L2 regularisation, added to curvatures: counters of small buckets stay near 0
+    reuse : share by which the gain of a code grows if an earlier row has it: a new code takes bytes
+    outputs : (n, C) outputs that the rows are added to; None for the best constant
+    n_searched : rows of data that codes are compared on, drawn anew every eighth row
+    is_done : called after every row with the codes and the counters (R, C) so far; True stops
 
     Returns
     -------
@@ -92,16 +91,16 @@ def grow_rows(
         bucket = np.zeros(n, np.uint8)
         for place, code in enumerate(chosen):
             bucket |= candidates.bits(code) << place
-        step = -rate * newton_step(bucket, 2**n_concat, slope, curvature, strength)
-        if codes and np.abs(step).max() < SMALLEST_STEP:
-            break  # nothing left to learn; one row there is even for a constant
+        step = -shrinkage * newton_step(bucket, 2**n_concat, slope, curvature, strength)
+        if codes and np.abs(step).max() < MIN_STEP:
+            break  # nothing is left to fit; there is at least one row, even for a constant target
         current += step[bucket]
         codes.append(chosen)
         buckets.append(bucket)
         values.append(step)
         if is_done(codes, values):
             break
-    return Grown(
+    return GreedyRows(
         np.array(codes, np.int64).reshape(-1, n_concat),
         np.array(buckets, np.uint8).reshape(-1, n),
         np.array(values).reshape(-1, 2**n_concat, objective.n_outputs),
@@ -117,15 +116,17 @@ def choose_codes(
     used: Collection[int] = (),
     reuse: float = 0.0,
 ) -> list[int]:
-    """K codes, each the best given those before it, for slopes and curvatures (n, 2 C); ``used`` ones gain more."""
+    """K codes, each the best given those before it, for slopes and curvatures (n, 2 C); ``used`` codes gain more."""
     bucket = np.zeros(len(numbers), np.uint8)
     chosen: list[int] = []
     for place in range(n_concat):
         gains = candidates.gains(bucket, 2**place, numbers, strength)
         if used and reuse:
-            gains -= gain_of_sums(sum_by_bucket(bucket, 2**place, numbers), strength).sum()  # without another code
+            gains -= gain_of_sums(
+                sum_by_bucket(bucket, 2**place, numbers), strength
+            ).sum()  # the gain without another code
             gains[list(used)] *= 1.0 + reuse
-        gains[chosen] = -np.inf  # joined twice it would leave half of the buckets empty
+        gains[chosen] = -np.inf  # the same code twice would leave half of the buckets empty
         chosen.append(int(np.argmax(gains)))
         bucket |= candidates.bits(chosen[-1]) << place
     return chosen

@@ -1,8 +1,8 @@
-"""Rows read between two counters, trained end to end: projection, counters and decode by gradient descent.
+"""Rows interpolated between two counters: projection, counters and decode vectors trained by gradient descent.
 
-A coordinate of a learned projection, or a sum of a few of them with signs from the seed, says where between two of R
-levels a row is read. What is stored in int8 is rounded in every step of the training, with the gradient passed straight
-through, so that the deployed numbers are the trained ones.
+A row reads its counters at a coordinate of the learned projection, or at a sum of coordinates with signs from the seed,
+interpolating linearly between two of R levels. Parameters are rounded as they are stored in every step of the training,
+and gradients pass straight through the rounding, so that the deployed numbers are the trained ones.
 """
 
 from collections.abc import Callable
@@ -18,18 +18,19 @@ from torch import Tensor
 from ..lsh.pool import CodePool, PooledRows
 from ..model.inputs import Inputs
 from ..model.model import Model
-from ..model.projection import ternary_columns, whole_projection
+from ..model.projection import integer_projection, ternary_columns
 from ..model.rows import RowGroup
 from ..paper.initialize import initial_projection, screened_projection
 from ..progress import track
 from ..threads import one_torch_thread
 from .assemble import gain_of, stored_offset
 
-WIDTH_BITS = 6  # a level in 64 steps
-LIMIT = 4_095  # of a coordinate, in those steps
-MOST_EPOCHS = 300
-SHARES = (1.0, 0.85, 0.7, 0.55)  # of the largest entry of a decode matrix that four bits may reach up to
-#: Where a projection starts, and rows of data that this is found on.
+WIDTH_BITS = 6  # 64 steps between two levels
+LIMIT = 4_095  # largest coordinate, in those steps
+MAX_EPOCHS = 300
+#: Shares of the largest entry of a decode matrix that the range of four bits may end at.
+DECODE_RANGES = (1.0, 0.85, 0.7, 0.55)
+#: How a projection is initialised, and the training rows that this takes.
 STARTS = {"principal": (initial_projection, 4_096), "screened": (screened_projection, 8_192)}
 
 
@@ -39,10 +40,10 @@ class Shape:
 
     Attributes
     ----------
-    n_components, n_rows, n_levels : p coordinates, L rows of R levels
-    factored : one C-vector a row decodes it, in int4
-    projection_type : "int8", or "ternary" for four times as many coordinates in as many bytes
-    has_linear : a linear term on the coordinates, of p times C bytes
+    n_components, n_rows, n_levels : p components, L rows of R levels
+    factored : a row has one counter a level and a decode vector (C,) in int4, instead of C counters a level
+    projection_type : "int8", or "ternary" for four times as many components in as many bytes
+    has_linear : there is a linear term on the coordinates, of p times C bytes
     """
 
     n_components: int
@@ -55,43 +56,43 @@ class Shape:
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """What is learned: labels and a teacher's answers, and how much each counts.
+    """Rows to train on or to validate with.
 
     Attributes
     ----------
-    values : (n, D) whole values of the inputs
-    labels : (n, C) chances of classes, or values in units of their spread
-    answers : (n, C) the teacher's, in the same units; None without a teacher
-    mixture : share of the teacher in the loss
+    values : (n, D) integer values of the inputs
+    labels : (n, C) probabilities of classes, or values in units of their standard deviation
+    soft_labels : (n, C) the teacher's outputs in the same units; None without a teacher
+    mixture : weight of the soft labels in the loss
     """
 
     values: np.ndarray
     labels: np.ndarray
-    answers: np.ndarray | None
+    soft_labels: np.ndarray | None
     mixture: float
     task: str
 
     @cached_property
     def _tensors(self) -> tuple[Tensor, Tensor]:
         labels = torch.from_numpy(self.labels.astype(np.float32))
-        return labels, labels if self.answers is None else torch.from_numpy(self.answers.astype(np.float32))
+        return labels, labels if self.soft_labels is None else torch.from_numpy(self.soft_labels.astype(np.float32))
 
     def loss_of(self, rows: Tensor) -> Callable[[Tensor], Tensor]:
-        """A function of outputs for these rows."""
-        labels, answers = (tensor[rows] for tensor in self._tensors)
-        mixture = 0.0 if self.answers is None else self.mixture
+        """The loss of these rows as a function of their outputs."""
+        labels, soft_labels = (tensor[rows] for tensor in self._tensors)
+        mixture = 0.0 if self.soft_labels is None else self.mixture
         if self.task == "classification":
-            wanted = (1.0 - mixture) * labels + mixture * answers
+            targets = (1.0 - mixture) * labels + mixture * soft_labels
             if labels.shape[1] == 1:
-                return lambda outputs: torch.nn.functional.binary_cross_entropy_with_logits(outputs, wanted)
-            return lambda outputs: torch.nn.functional.cross_entropy(outputs, wanted)
+                return lambda outputs: torch.nn.functional.binary_cross_entropy_with_logits(outputs, targets)
+            return lambda outputs: torch.nn.functional.cross_entropy(outputs, targets)
         return lambda outputs: (
-            (1.0 - mixture) * (outputs - labels).abs().mean() + mixture * (outputs - answers).square().mean()
+            (1.0 - mixture) * (outputs - labels).abs().mean() + mixture * (outputs - soft_labels).square().mean()
         )
 
 
 class _Round(torch.autograd.Function):
-    """Whole multiples of a 127th of the largest size, by column or altogether; the gradient passes through."""
+    """Integer multiples of a 127th of the largest size, by column or for all columns; the gradient passes through."""
 
     @staticmethod
     def forward(ctx, values: Tensor, by_column: bool) -> Tensor:
@@ -105,13 +106,13 @@ class _Round(torch.autograd.Function):
 
 
 class _Round4(torch.autograd.Function):
-    """Whole multiples up to 7 of that step, of a few, that errs least; the gradient passes through."""
+    """Integer multiples, up to 7, of the step that errs least among a few; the gradient passes through."""
 
     @staticmethod
     def forward(ctx, values: Tensor) -> Tensor:
         largest = values.abs().max().clamp_min(1e-12)
         rounded = [torch.round(values * (7.0 / (share * largest))).clamp(-7.0, 7.0) * (share * largest / 7.0)
-                   for share in SHARES]  # fmt: skip
+                   for share in DECODE_RANGES]  # fmt: skip
         return min(rounded, key=lambda each: float((each - values).square().sum()))
 
     @staticmethod
@@ -120,12 +121,12 @@ class _Round4(torch.autograd.Function):
 
 
 class _Ternary(torch.autograd.Function):
-    """Columns of one size with signs, or 0; the gradient passes through."""
+    """Columns of -1, 0 and +1 times one size; the gradient passes through."""
 
     @staticmethod
     def forward(ctx, values: Tensor) -> Tensor:
-        whole, units = ternary_columns(values.numpy())
-        return torch.from_numpy((whole * units).astype(np.float32))
+        signs, units = ternary_columns(values.numpy())
+        return torch.from_numpy((signs * units).astype(np.float32))
 
     @staticmethod
     def backward(ctx, *grads: Tensor) -> Tensor:
@@ -136,9 +137,9 @@ class Student:
     """Interpolated rows under training."""
 
     def __init__(
-        self, shape: Shape, seed: int, means: np.ndarray, spreads: np.ndarray, parameters: dict[str, Tensor]
+        self, shape: Shape, seed: int, means: np.ndarray, deviations: np.ndarray, parameters: dict[str, Tensor]
     ) -> None:
-        self.shape, self.means, self.spreads, self.parameters = shape, means, spreads, parameters
+        self.shape, self.means, self.deviations, self.parameters = shape, means, deviations, parameters
         self.pool = pool_of(shape, seed, None)
         self.directions = torch.from_numpy(
             self.pool.directions.T.astype(np.float32) * 2.0 ** -self.pool.shifts.astype(np.float32)
@@ -146,7 +147,7 @@ class Student:
 
     @classmethod
     def blank(cls, shape: Shape, n_values: int, n_outputs: int, seed: int = 0) -> "Student":
-        """One that answers 0."""
+        """A student whose outputs are all 0."""
         sizes: dict[str, tuple[int, ...]] = {
             "matrix": (n_values, shape.n_components),
             "shift": (shape.n_components,),
@@ -161,14 +162,14 @@ class Student:
         return cls(shape, seed, np.zeros(n_values, np.float32), np.ones(n_values, np.float32), parameters)
 
     @classmethod
-    def begin(cls, lesson: TrainingRows, shape: Shape, seed: int, start: str = "principal") -> "Student":
-        """One that has learned nothing yet."""
-        student = cls.blank(shape, lesson.values.shape[1], lesson.labels.shape[1], seed)
-        student.means, student.spreads = _moments(lesson.values)
-        project, some = STARTS[start]
-        wanted = lesson.labels[:some] if lesson.answers is None else lesson.answers[:some]
+    def begin(cls, train: TrainingRows, shape: Shape, seed: int, start: str = "principal") -> "Student":
+        """An initialised student, before the first step."""
+        student = cls.blank(shape, train.values.shape[1], train.labels.shape[1], seed)
+        student.means, student.deviations = _moments(train.values)
+        project, n_rows = STARTS[start]
+        targets = train.labels[:n_rows] if train.soft_labels is None else train.soft_labels[:n_rows]
         matrix = project(
-            student.standardised(lesson.values[:some]), wanted - wanted.mean(axis=0), shape.n_components,
+            student.standardised(train.values[:n_rows]), targets - targets.mean(axis=0), shape.n_components,
             np.random.default_rng([seed, 6]),
         )  # fmt: skip
         generator = torch.Generator().manual_seed(seed)
@@ -182,18 +183,18 @@ class Student:
         return student
 
     def standardised(self, values: np.ndarray) -> np.ndarray:
-        """Whole values (n, D) less their means, in units of their spread, float32."""
-        return (values.astype(np.float32) - self.means) / self.spreads
+        """Integer values (n, D) less their means, in units of their standard deviation, float32."""
+        return (values.astype(np.float32) - self.means) / self.deviations
 
     def rounded(self) -> dict[str, Tensor]:
-        """Parameters as they are stored."""
+        """Parameters, rounded as they are stored."""
         p = self.parameters
-        spreads = torch.from_numpy(self.spreads[:, None])  # weights are rounded as they are stored, for whole values
-        steps = p["matrix"] / spreads
+        deviations = torch.from_numpy(self.deviations[:, None])  # stored weights are those of the integer values
+        steps = p["matrix"] / deviations
         is_ternary = self.shape.projection_type == "ternary"
         steps = _Ternary.apply(steps) if is_ternary else _Round.apply(steps, True)
-        stored = dict(p, matrix=steps * spreads, counters=_Round.apply(p["counters"], False))
-        if is_ternary:  # a shift is stored in units of the weights, which are large
+        stored = dict(p, matrix=steps * deviations, counters=_Round.apply(p["counters"], False))
+        if is_ternary:  # a shift is stored as a multiple of the column's one size, which is large
             with torch.no_grad():
                 units = steps.abs().amax(dim=0).clamp_min(1e-12)
                 constant = p["shift"] - torch.from_numpy(self.means) @ steps
@@ -218,14 +219,17 @@ class Student:
 
 
 def _moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means and spreads (D,) of whole values (n, D), float32; a value that hardly varies is not blown up."""
-    spreads = values.std(axis=0)
-    least = 0.05 * spreads.max() if spreads.max() > 0 else 1.0
-    return values.mean(axis=0).astype(np.float32), np.maximum(spreads, least).astype(np.float32)
+    """Means and standard deviations (D,) of integer values (n, D), float32.
+
+    Small deviations are raised to a twentieth of the largest, so that a value that hardly varies is not blown up.
+    """
+    deviations = values.std(axis=0)
+    least = 0.05 * deviations.max() if deviations.max() > 0 else 1.0
+    return values.mean(axis=0).astype(np.float32), np.maximum(deviations, least).astype(np.float32)
 
 
 def pool_of(shape: Shape, seed: int, width_bits: int | None) -> CodePool:
-    """The rows' codes: each coordinate itself, then ternary sums of them; levels centred."""
+    """Codes of the rows: single coordinates first, then ternary sums of them; levels centred."""
     return CodePool(
         "ternary", shape.n_rows, shape.n_components, seed, n_levels=shape.n_levels,
         n_axes=min(shape.n_components, shape.n_rows), is_normalised=True, width_bits=width_bits,
@@ -234,56 +238,59 @@ def pool_of(shape: Shape, seed: int, width_bits: int | None) -> CodePool:
 
 @one_torch_thread()
 def train_interpolated(
-    lesson: TrainingRows,
-    held: TrainingRows,
+    train: TrainingRows,
+    validation: TrainingRows,
     shape: Shape,
     *,
     n_steps: int = 4_000,
     batch_size: int = 256,
     learning_rate: float = 0.02,
     noise: float = 0.0,
-    decay: float = 0.0,
+    weight_decay: float = 0.0,
     start: str = "principal",
     seed: int = 0,
     progress: bool = False,
     on_step: Callable[[], None] = lambda: None,
 ) -> Student:
-    """Rows trained on ``lesson``, as they were when ``held`` liked them best.
+    """Interpolated rows trained on ``train`` by AdamW, early-stopped on ``validation``.
 
-    ``noise`` is added to the standardised values in every step: where rows are few, it keeps the projection from
-    learning them by heart. ``decay`` times the size of a step is the share of every parameter that is lost in it, which
-    keeps what is learned smooth. ``start`` is a name in ``STARTS``. ``on_step`` is called before every step; what it
-    raises ends the training.
+    Parameters
+    ----------
+    noise : standard deviation of noise added to the standardised values in every step; where rows are few, it keeps
+        the projection from overfitting them
+    weight_decay : of AdamW
+    start : a name in ``STARTS``
+    on_step : called before every step; an exception that it raises ends the training
     """
-    student = Student.begin(lesson, shape, seed, start)
+    student = Student.begin(train, shape, seed, start)
     parameters = student.parameters
-    values, held_values = (torch.from_numpy(student.standardised(part.values)) for part in (lesson, held))
-    optimizer = torch.optim.AdamW(list(parameters.values()), weight_decay=decay, fused=True)
+    values, validation_values = (torch.from_numpy(student.standardised(rows.values)) for rows in (train, validation))
+    optimizer = torch.optim.AdamW(list(parameters.values()), weight_decay=weight_decay, fused=True)
     n = len(values)
     batch_size = min(batch_size, max(16, n // 8))
-    n_epochs = max(4, min(MOST_EPOCHS, ceil(n_steps / ceil(n / batch_size))))
+    n_epochs = max(4, min(MAX_EPOCHS, ceil(n_steps / ceil(n / batch_size))))
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, learning_rate, total_steps=n_epochs * ceil(n / batch_size)
     )
     generator = torch.Generator().manual_seed(seed)
-    held_loss = held.loss_of(torch.arange(len(held_values)))
+    validation_loss = validation.loss_of(torch.arange(len(validation_values)))
     best, best_loss = None, np.inf
     checks = max(1, n_epochs // 16)
     for epoch in track(range(n_epochs), "training rows", n_epochs, enabled=progress):
         for batch in torch.randperm(n, generator=generator).split(batch_size):
             on_step()
-            shown = values[batch]
+            inputs = values[batch]
             if noise:
-                shown = shown + noise * torch.randn(shown.shape, generator=generator)
-            loss = lesson.loss_of(batch)(student(shown))
+                inputs = inputs + noise * torch.randn(inputs.shape, generator=generator)
+            loss = train.loss_of(batch)(student(inputs))
             for parameter in parameters.values():
-                parameter.grad = None  # as zero_grad does, which takes longer than it should
+                parameter.grad = None  # faster than zero_grad
             loss.backward()
             optimizer.step()
             schedule.step()
         if epoch >= n_epochs // 2 and (epoch % checks == 0 or epoch == n_epochs - 1):
             with torch.no_grad():
-                now = float(held_loss(student(held_values)))
+                now = float(validation_loss(student(validation_values)))
             if now < best_loss:
                 best, best_loss = {name: value.detach().clone() for name, value in parameters.items()}, now
     if best is not None:
@@ -293,28 +300,28 @@ def train_interpolated(
 
 @torch.no_grad()
 def assemble(student: Student, inputs: Inputs, unit: np.ndarray, middle: np.ndarray, **labels: Any) -> Model:
-    """The deployed form of trained rows, whose outputs are ``unit`` (C,) times theirs plus ``middle`` (C,)."""
+    """The model of trained rows; its outputs are ``unit`` (C,) times those of the student plus ``middle`` (C,)."""
     stored = {name: value.detach().numpy().astype(np.float64) for name, value in student.rounded().items()}
     factor = float(1 << WIDTH_BITS)
-    steps = stored["matrix"] / student.spreads[:, None]
+    steps = stored["matrix"] / student.deviations[:, None]
     constant = stored["shift"] - student.means @ steps
-    projection = whole_projection(steps, constant, inputs.largest, student.shape.projection_type, factor, LIMIT)
-    rows = PooledRows(pool_of(student.shape, student.pool.seed, WIDTH_BITS), student.shape.n_rows, interpolate=True)
-    whole, step = _whole(stored["counters"])
+    projection = integer_projection(steps, constant, inputs.largest, student.shape.projection_type, factor, LIMIT)
+    hashes = PooledRows(pool_of(student.shape, student.pool.seed, WIDTH_BITS), student.shape.n_rows, interpolate=True)
+    counters, step = _as_integers(stored["counters"])
     fields: dict[str, Any] = {**labels, **stored_offset(stored["offset"] * unit + middle, labels.get("task"))}
     decoded: dict[str, Any] = {}
     if "decode" in stored:
-        decode, decode_step = _whole(stored["decode"], 7)
+        decode, decode_step = _as_integers(stored["decode"], 7)
         step *= decode_step
         decoded = {"row_decode": decode, "decode_bits": 4}
     if "linear" in stored:
-        linear, linear_step = _whole(stored["linear"] * unit)
+        linear, linear_step = _as_integers(stored["linear"] * unit)
         fields |= {"linear": linear, "linear_gain": np.full(1, linear_step / factor, np.float32)}
-    part = RowGroup(rows, whole, gain_of(unit * step / factor), "int8", aggregate="sum", **decoded)
-    return Model(inputs, projection, (part,), **fields)
+    rows = RowGroup(hashes, counters, gain_of(unit * step / factor), "int8", aggregate="sum", **decoded)
+    return Model(inputs, projection, (rows,), **fields)
 
 
-def _whole(values: np.ndarray, largest: int = 127) -> tuple[np.ndarray, float]:
-    """Whole multiples, int8, of a step that the largest of them reaches ``largest`` with, and that step."""
+def _as_integers(values: np.ndarray, largest: int = 127) -> tuple[np.ndarray, float]:
+    """Multiples, int8, of a step, and that step: the largest value becomes ``largest``."""
     step = max(float(np.abs(values).max()), 1e-12) / largest
     return np.rint(values / step).astype(np.int8), step

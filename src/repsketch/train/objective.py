@@ -1,6 +1,6 @@
-"""What counters are fitted to: targets, a loss, its slope and its curvature.
+"""Losses that counters are fitted to, with their first and second derivatives (slope and curvature).
 
-Outputs are log-odds (two classes), logits, or values in units of the targets' spread.
+Outputs are log-odds (two classes), logits, or values in units of the targets' standard deviation.
 """
 
 from abc import ABC, abstractmethod
@@ -53,7 +53,7 @@ class Objective(ABC):
 
 
 class Logistic(Objective):
-    """Cross-entropy of log-odds with the chance of class 1, which may be soft.
+    """Cross-entropy of log-odds with the probability of class 1, which may be soft.
 
     >>> Logistic(np.array([[1.0], [1.0], [0.0], [1.0]])).start().round(4).tolist()
     [1.0986]
@@ -61,8 +61,8 @@ class Logistic(Objective):
 
     def slopes(self, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Slope p - target and curvature p (1 - p)."""
-        chance = 0.5 + 0.5 * np.tanh(0.5 * outputs)  # the logistic function, for outputs of any size
-        return chance - self.targets, np.maximum(chance * (1.0 - chance), SMALLEST_CURVATURE)
+        probability = 0.5 + 0.5 * np.tanh(0.5 * outputs)  # the logistic function, for outputs of any size
+        return probability - self.targets, np.maximum(probability * (1.0 - probability), SMALLEST_CURVATURE)
 
     def losses(self, outputs: np.ndarray) -> np.ndarray:
         """Cross-entropies, the mean of several outputs."""
@@ -70,16 +70,16 @@ class Logistic(Objective):
 
 
 class Softmax(Objective):
-    """Cross-entropy of logits with the chances of C classes.
+    """Cross-entropy of logits with the probabilities of C classes.
 
-    The curvature is the diagonal of the Hessian times 2, a bound of the whole for steps in all outputs at once.
+    The curvature is twice the diagonal of the Hessian, which bounds the Hessian for steps in all outputs at once.
     """
 
     def slopes(self, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Slope p - target and curvature 2 p (1 - p)."""
         powers = np.exp(outputs - outputs.max(axis=1, keepdims=True))
-        chances = powers / powers.sum(axis=1, keepdims=True)
-        return chances - self.targets, np.maximum(2.0 * chances * (1.0 - chances), SMALLEST_CURVATURE)
+        probabilities = powers / powers.sum(axis=1, keepdims=True)
+        return probabilities - self.targets, np.maximum(2.0 * probabilities * (1.0 - probabilities), SMALLEST_CURVATURE)
 
     def losses(self, outputs: np.ndarray) -> np.ndarray:
         """Cross-entropies."""
@@ -99,7 +99,7 @@ class Absolute(Objective):
     delta: float = 0.05
 
     def slopes(self, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Slope r / s and curvature 1 / s with s = sqrt(r**2 + delta**2): a bound from above touches at r."""
+        """Slope r / s and curvature 1 / s with s = sqrt(r**2 + delta**2): a parabola above the loss."""
         residual = outputs - self.targets
         curvature = 1.0 / np.sqrt(residual * residual + self.delta * self.delta)
         return residual * curvature, curvature

@@ -1,4 +1,4 @@
-"""What is to be compressed: rows, labels, a teacher's answers, and which rows are held out to choose by."""
+"""What a sketch is trained on: a table, labels, soft labels, and the split into training and validation rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,38 +12,39 @@ from .columns import find_kinds, projected_inputs, ranged_inputs, standard_input
 from .interpolated import TrainingRows
 from .objective import Absolute, Logistic, Objective, Softmax
 
-HELD_FRACTION, FEWEST_HELD, MOST_HELD = 0.2, 5, 8_000
+VALIDATION_FRACTION, MIN_VALIDATION_ROWS, MAX_VALIDATION_ROWS = 0.2, 5, 8_000
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Rows to learn from.
+    """A table with its labels, split into training and validation rows.
 
     Attributes
     ----------
     X : (n, d) float32; a category is its index, NaN is missing
     kinds : (d,) as in ``Inputs``
-    labels : (n, C) chances of classes, or values in units of ``unit`` around ``middle``
-    answers : (n, C) the teacher's in the same measure, or None
+    labels : (n, C) probabilities of classes (of the second, if there are two), or values in units of ``unit`` around
+        ``middle``
+    soft_labels : (n, C) the teacher's outputs in the same units, or None
     task : "classification" or "regression"
-    unit, middle : (C,) from values trained on to outputs
-    held : (m,) rows that settings are chosen on
-    places : the columns in use, rising; None for all
-    spares_none : train on all rows, also on those held out
-    has_missing : some value is missing, maybe in a row that is not among these
+    unit, middle : (C,) an output is ``unit`` times the trained value plus ``middle``
+    validation_rows : (m,) rows that hyper-parameters are chosen on
+    columns : (U,) the columns in use, rising; None for all
+    trains_on_all : the validation rows are training rows, too
+    has_missing : some value is missing, maybe in a row that is not in X
     """
 
     X: np.ndarray
     kinds: np.ndarray
     labels: np.ndarray
-    answers: np.ndarray | None
+    soft_labels: np.ndarray | None
     task: str
     classes: np.ndarray | None
     unit: np.ndarray
     middle: np.ndarray
-    held: np.ndarray
-    places: np.ndarray | None = None
-    spares_none: bool = False
+    validation_rows: np.ndarray
+    columns: np.ndarray | None = None
+    trains_on_all: bool = False
     has_missing: bool = False
 
     @classmethod
@@ -51,87 +52,100 @@ class TrainingData:
         cls,
         X: np.ndarray,
         labels: np.ndarray,
-        answers: np.ndarray | None,
+        soft_labels: np.ndarray | None,
         task: str,
         *,
         classes: np.ndarray | None = None,
         n_categories: dict[int, int] | None = None,
         seed: int = 0,
     ) -> "TrainingData":
-        """A problem from chances or raw values (n, C); a fifth of the rows is held out."""
+        """Training data from probabilities or raw values (n, C); a fifth of the rows are validation rows."""
         unit, middle = np.ones(labels.shape[1]), np.zeros(labels.shape[1])
         if task == "regression":
             middle, unit = np.median(labels, axis=0), labels.std(axis=0)
             unit = np.where(unit > 1e-12 * np.maximum(1.0, np.abs(middle)), unit, 1.0)
             labels = (labels - middle) / unit
-            answers = None if answers is None else (answers - middle) / unit
+            soft_labels = None if soft_labels is None else (soft_labels - middle) / unit
         order = np.random.default_rng([seed, 7]).permutation(len(X))
-        held = order[: min(int(HELD_FRACTION * len(X)), MOST_HELD)]
-        spares_none = len(held) < FEWEST_HELD  # too few rows to spare any: judged where it was trained
-        held = order if spares_none else held
+        validation_rows = order[: min(int(VALIDATION_FRACTION * len(X)), MAX_VALIDATION_ROWS)]
+        trains_on_all = len(validation_rows) < MIN_VALIDATION_ROWS  # too few rows for a validation set
+        validation_rows = np.sort(order if trains_on_all else validation_rows)
         kinds, has_missing = find_kinds(X, n_categories), bool(np.isnan(X).any())
         return cls(
-            X, kinds, labels, answers, task, classes, unit, middle, np.sort(held), None, spares_none, has_missing
+            X,
+            kinds,
+            labels,
+            soft_labels,
+            task,
+            classes,
+            unit,
+            middle,
+            validation_rows,
+            None,
+            trains_on_all,
+            has_missing,
         )
 
-    def answered(self, answers: np.ndarray) -> "TrainingData":
-        """The same problem with other answers (n, C) of a teacher, chances or raw values."""
-        return replace(self, answers=(answers - self.middle) / self.unit)
+    def with_soft_labels(self, soft_labels: np.ndarray) -> "TrainingData":
+        """The same data with other soft labels (n, C), probabilities or raw values."""
+        return replace(self, soft_labels=(soft_labels - self.middle) / self.unit)
 
-    def whole(self) -> "TrainingData":
-        """The same problem trained on all rows: for settings that have been chosen."""
-        return replace(self, spares_none=True)
+    def on_all_rows(self) -> "TrainingData":
+        """The same data with all rows as training rows, for hyper-parameters that have been chosen."""
+        return replace(self, trains_on_all=True)
 
     @cached_property
-    def kept(self) -> np.ndarray:
-        """The rows that are trained on."""
-        everything = np.arange(len(self.X))
-        return everything if self.spares_none else np.setdiff1d(everything, self.held)
+    def train_rows(self) -> np.ndarray:
+        """(k,) the training rows, rising."""
+        all_rows = np.arange(len(self.X))
+        return all_rows if self.trains_on_all else np.setdiff1d(all_rows, self.validation_rows)
 
-    def narrowed(self, most: int) -> "TrainingData":
-        """The same problem with the most telling columns alone.
+    def narrowed(self, max_columns: int) -> "TrainingData":
+        """The same data with at most ``max_columns`` columns, those with the largest gain.
 
-        A column tells as much as the best split of its values gains on the best constant.
+        The gain of a column is what the best split of its values gains on the best constant, on the training rows.
         """
-        if self.n_columns <= most:
+        if self.n_columns <= max_columns:
             return self
-        objective = self.objective(self.kept, 0.0)
-        slope, curvature = objective.slopes(np.repeat(objective.start()[None], len(self.kept), axis=0))
+        objective = self.objective(self.train_rows, 0.0)
+        slope, curvature = objective.slopes(np.repeat(objective.start()[None], len(self.train_rows), axis=0))
         numbers = np.concatenate([slope, curvature], axis=1).astype(np.float32)
         codes, _ = self.thresholds(self.ranged)
         gains = codes.gains(np.zeros(len(numbers), np.uint8), 1, numbers, 1.0)
         best = np.zeros(self.n_columns)
         np.maximum.at(best, np.repeat(np.arange(self.n_columns), np.diff(codes.starts)), gains)
-        chosen = np.sort(np.argsort(-best, kind="stable")[:most])
-        return self.using(chosen if self.places is None else self.places[chosen])
+        chosen = np.sort(np.argsort(-best, kind="stable")[:max_columns])
+        return self.using(chosen if self.columns is None else self.columns[chosen])
 
-    def subset(self, n_kept: int, seed: int) -> "TrainingData":
-        """The same problem with some of the kept rows; those held out stay."""
-        if n_kept >= len(self.kept):
+    def subset(self, n_train: int, seed: int) -> "TrainingData":
+        """The same data with at most ``n_train`` of the training rows and all validation rows."""
+        if n_train >= len(self.train_rows):
             return self
-        chosen = np.random.default_rng([seed, 8]).choice(self.kept, n_kept, replace=False)
-        rows = np.concatenate([np.sort(chosen), self.held])
-        answers = None if self.answers is None else self.answers[rows]
-        held = np.arange(n_kept, len(rows))
-        return replace(self, X=self.X[rows], labels=self.labels[rows], answers=answers, held=held)
+        chosen = np.random.default_rng([seed, 8]).choice(self.train_rows, n_train, replace=False)
+        rows = np.concatenate([np.sort(chosen), self.validation_rows])
+        soft_labels = None if self.soft_labels is None else self.soft_labels[rows]
+        validation_rows = np.arange(n_train, len(rows))
+        return replace(
+            self, X=self.X[rows], labels=self.labels[rows], soft_labels=soft_labels, validation_rows=validation_rows
+        )
 
     @property
     def n_columns(self) -> int:
         """Columns in use."""
-        return self.X.shape[1] if self.places is None else len(self.places)
+        return self.X.shape[1] if self.columns is None else len(self.columns)
 
     @property
     def n_values(self) -> int:
-        """Values that the columns in use become, a category one for each label."""
-        return int(np.maximum(self.kinds if self.places is None else self.kinds[self.places], 1).sum())
+        """Values that the columns in use become; a categorical column becomes one for each label."""
+        return int(np.maximum(self.kinds if self.columns is None else self.kinds[self.columns], 1).sum())
 
     def with_table(self, X: np.ndarray, n_categories: dict[int, int]) -> "TrainingData":
-        """The same problem over another table (n, d) of the same columns, some of them categories."""
+        """The same data over another table (n, d) of the same columns, with these numbers of categories."""
         return replace(self, X=X, kinds=find_kinds(X, n_categories))
 
-    def using(self, places: np.ndarray) -> "TrainingData":
-        """The same problem with these columns (m,), rising, alone."""
-        return replace(self, places=places)
+    def using(self, columns: np.ndarray) -> "TrainingData":
+        """The same data with these columns (U,), rising, alone."""
+        return replace(self, columns=columns)
 
     @property
     def n_outputs(self) -> int:
@@ -139,24 +153,24 @@ class TrainingData:
         return self.labels.shape[1]
 
     def objective(self, rows: np.ndarray, mixture: float) -> Objective:
-        """The loss of some rows, the teacher's answers counting ``mixture``."""
+        """The loss of some rows; the soft labels have the weight ``mixture``, the labels the rest."""
         targets = self.labels[rows]
-        if self.answers is not None:
-            targets = (1.0 - mixture) * targets + mixture * self.answers[rows]
+        if self.soft_labels is not None:
+            targets = (1.0 - mixture) * targets + mixture * self.soft_labels[rows]
         if self.task == "regression":
             return Absolute(targets)
         return Logistic(targets) if self.n_outputs == 1 else Softmax(targets)
 
     @cached_property
-    def held_objective(self) -> Objective:
-        """The loss that settings are chosen by: labels alone."""
-        return self.objective(self.held, 0.0)
+    def validation_objective(self) -> Objective:
+        """The loss that hyper-parameters are chosen by: labels of the validation rows, without soft labels."""
+        return self.objective(self.validation_rows, 0.0)
 
     def _inputs(self, read: Callable[[np.ndarray, np.ndarray], Inputs], kinds: np.ndarray) -> Inputs:
-        """How the columns in use are read."""
-        places = np.arange(self.X.shape[1]) if self.places is None else self.places
-        inputs = read(self.X[np.ix_(self.kept, places)], kinds[places])
-        return replace(inputs, n_features=self.X.shape[1], columns=self.places, accepts_missing=self.has_missing)
+        """How the columns in use become values, by statistics of the training rows."""
+        columns = np.arange(self.X.shape[1]) if self.columns is None else self.columns
+        inputs = read(self.X[np.ix_(self.train_rows, columns)], kinds[columns])
+        return replace(inputs, n_features=self.X.shape[1], columns=self.columns, accepts_missing=self.has_missing)
 
     @cached_property
     def ranged(self) -> Inputs:
@@ -173,16 +187,16 @@ class TrainingData:
         """Inputs for sums of columns."""
         return self._inputs(standard_inputs, self.kinds)
 
-    def projected(self, reading: str) -> Inputs:
+    def projected(self, scaling: str) -> Inputs:
         """Inputs for a projection."""
-        return self._inputs(partial(projected_inputs, reading=reading), self.kinds)
+        return self._inputs(partial(projected_inputs, scaling=scaling), self.kinds)
 
     def thresholds(self, inputs: Inputs) -> tuple[Thresholds, Thresholds]:
-        """Codes on single columns over the kept and the held rows."""
-        kept = Thresholds.between(inputs.values(self.X[self.kept]), inputs.kinds)
-        return kept, kept.over(inputs.values(self.X[self.held]))
+        """Codes on single columns over the training and the validation rows."""
+        train = Thresholds.between(inputs.values(self.X[self.train_rows]), inputs.kinds)
+        return train, train.over(inputs.values(self.X[self.validation_rows]))
 
-    def lesson(self, inputs: Inputs, rows: np.ndarray, mixture: float) -> TrainingRows:
-        """Some rows as interpolated rows learn them."""
-        answers = None if self.answers is None else self.answers[rows]
-        return TrainingRows(inputs.values(self.X[rows]).T, self.labels[rows], answers, mixture, self.task)
+    def training_rows(self, inputs: Inputs, rows: np.ndarray, mixture: float) -> TrainingRows:
+        """Some rows as interpolated rows are trained on them."""
+        soft_labels = None if self.soft_labels is None else self.soft_labels[rows]
+        return TrainingRows(inputs.values(self.X[rows]).T, self.labels[rows], soft_labels, mixture, self.task)

@@ -1,4 +1,4 @@
-"""One kind of sketch after the other, fitted to a budget and judged on the rows held out."""
+"""Greedy rows fitted to a budget, refitted in several ways, and scored on the validation rows."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -10,22 +10,22 @@ import numpy as np
 from ..model.model import Model
 from ..model.numbers import LARGEST
 from ..model.oracle import query
-from .assemble import stored_offset, summed_part
+from .assemble import stored_offset, summed_rows
 from .clock import never
-from .families import Family
-from .greedy import Grown, grow_rows
+from .families import CodeFamily
+from .greedy import GreedyRows, grow_rows
 from .objective import Objective
 from .sweeps import grid_for, outputs_of, sweep
 from .training_data import TrainingData
 
-MOST_ROWS = 8_000
-_BLOCK_ROWS = 4_096  # of data that the oracle evaluates together
-PATIENCE, USE = 200, 1e-3  # no more rows are chosen once so many made the loss of rows held out no such share smaller
+MAX_ROWS = 8_000
+_BLOCK_ROWS = 4_096  # rows of data that the oracle evaluates together
+PATIENCE, MIN_GAIN = 200, 1e-3  # stop after 200 rows without a 0.1 % gain in validation loss
 
 
 @dataclass(frozen=True)
 class Refit:
-    """How counters are fitted together: how strongly they are kept near those of the greedy choice, or near 0."""
+    """How counters are refitted together: ridge strength, towards the greedy counters if ``is_proximal``, else 0."""
 
     strength: float
     is_proximal: bool = False
@@ -33,21 +33,21 @@ class Refit:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A fitted sketch.
+    """A fitted model and its validation losses.
 
     Attributes
     ----------
-    name : what it is called
-    losses : (m,) of the rows held out
-    judged : the form that has these losses
-    refit, n_rows : how it was refitted, if it was, and how many rows were chosen greedily
-    n_steps : of gradient descent, if there are interpolated rows
-    retrained : the form trained again on all rows, if it was
+    name : family, sizes and hyper-parameters, for logs
+    losses : (m,) losses of ``fitted`` on the validation rows
+    fitted : the model fitted to the training rows
+    refit, n_rows : how the greedy rows were refitted, and how many there are; None and 0 without
+    n_steps : steps of gradient descent; 0 without interpolated rows
+    retrained : the model trained again on training and validation rows, or None
     """
 
     name: str
     losses: np.ndarray
-    judged: Model
+    fitted: Model
     refit: Refit | None = None
     n_rows: int = 0
     n_steps: int = 0
@@ -55,110 +55,114 @@ class Trial:
 
     @property
     def loss(self) -> float:
-        """The mean of the losses."""
+        """The mean validation loss."""
         return float(self.losses.mean())
 
     @property
     def model(self) -> Model:
         """What is deployed."""
-        return self.judged if self.retrained is None else self.retrained
+        return self.fitted if self.retrained is None else self.retrained
 
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """A fitted sketch that rows are added to, and what it answers, in units of the problem."""
+    """A fitted model that greedy rows are added to, and its outputs (n, C) for training and validation rows."""
 
     model: Model
-    kept: np.ndarray
-    held: np.ndarray
+    train: np.ndarray
+    validation: np.ndarray
 
     @classmethod
-    def of(cls, model: Model, problem: TrainingData) -> "Base":
-        """A sketch, over the rows of a problem."""
-        return cls(model, *(answers_of(model, problem, rows) for rows in (problem.kept, problem.held)))
+    def of(cls, model: Model, data: TrainingData) -> "Base":
+        """A model with its outputs, in units of the targets."""
+        return cls(model, *(model_outputs(model, data, rows) for rows in (data.train_rows, data.validation_rows)))
 
 
-def answers_of(model: Model, problem: TrainingData, rows: np.ndarray) -> np.ndarray:
-    """What a sketch answers for rows of a problem, in its units."""
-    outputs = [query(model, problem.X[block]) for block in np.array_split(rows, -(-len(rows) // _BLOCK_ROWS))]
-    return (np.concatenate(outputs).astype(np.float64) - problem.middle) / problem.unit
+def model_outputs(model: Model, data: TrainingData, rows: np.ndarray) -> np.ndarray:
+    """Outputs (m, C) of a model for rows (m,) of the data, in units of the targets."""
+    outputs = [query(model, data.X[block]) for block in np.array_split(rows, -(-len(rows) // _BLOCK_ROWS))]
+    return (np.concatenate(outputs).astype(np.float64) - data.middle) / data.unit
 
 
 @dataclass(frozen=True, eq=False)
 class GreedyTrials:
-    """Rows of a family grown once, as many as the budget holds; fewer are the first of them."""
+    """Greedy rows over a family of codes, grown once to the budget. A smaller model takes the first of them."""
 
-    problem: TrainingData
-    family: Family
+    data: TrainingData
+    family: CodeFamily
     n_concat: int
-    rate: float
+    shrinkage: float
     mixture: float
     counter_type: str
     budget: int
     reuse: float = 0.0
     seed: int = 0
-    most_rows: int = MOST_ROWS
+    max_rows: int = MAX_ROWS
     base: Base | None = None
-    is_late: Callable[[], bool] = never  # no further row is chosen, and no further refit made, once it is
-    fewest_rows: int = 0  # that are chosen all the same
+    is_late: Callable[[], bool] = never  # once True, growing and refitting stop
+    min_rows: int = 0  # rows that are chosen even then
+    patience: int = PATIENCE
 
     def nbytes(self, codes: np.ndarray) -> int:
-        """Bytes of a sketch of these rows."""
-        return self._model(codes, np.zeros((len(codes), 2**self.n_concat, self.problem.n_outputs)), 1.0).nbytes
+        """Bytes of a model of rows with these codes (L, K)."""
+        return self._model(codes, np.zeros((len(codes), 2**self.n_concat, self.data.n_outputs)), 1.0).nbytes
 
-    def _model(self, codes: np.ndarray, whole: np.ndarray, step: float, offset: np.ndarray | float = 0.0) -> Model:
-        problem, fields = self.problem, self._offset_fields(offset)
-        inputs, rows = self.family.store(codes)
-        part = summed_part(rows, whole, self.counter_type, problem.unit * step)
+    def _model(self, codes: np.ndarray, counters: np.ndarray, step: float, offset: np.ndarray | float = 0.0) -> Model:
+        data, fields = self.data, self._offset_fields(offset)
+        inputs, pooled = self.family.store(codes)
+        rows = summed_rows(pooled, counters, self.counter_type, data.unit * step)
         if self.base is not None:
             model = self.base.model
-            return replace(model, row_groups=(*model.row_groups, replace(part, source="values")), **fields)
-        return Model(inputs, None, (part,), task=problem.task, classes=problem.classes, **fields)
+            return replace(model, row_groups=(*model.row_groups, replace(rows, source="values")), **fields)
+        return Model(inputs, None, (rows,), task=data.task, classes=data.classes, **fields)
 
     @property
     def _middle(self) -> np.ndarray:
-        """What is added to outputs before the offset of these rows."""
-        return self.problem.middle if self.base is None else self.base.model.offset
+        """(C,) constant outputs that the offset of these rows is added to."""
+        return self.data.middle if self.base is None else self.base.model.offset
 
     def _offset_fields(self, offset: np.ndarray | float) -> dict[str, Any]:
-        return stored_offset(self._middle + self.problem.unit * offset, self.problem.task)
+        return stored_offset(self._middle + self.data.unit * offset, self.data.task)
 
     def _deployed(self, offset: np.ndarray) -> np.ndarray:
-        """An offset of these rows as it comes back from being stored."""
-        return (self._offset_fields(offset)["offset"] - self._middle) / self.problem.unit
+        """An offset (C,) of these rows, rounded as it is stored."""
+        return (self._offset_fields(offset)["offset"] - self._middle) / self.data.unit
 
     @cached_property
     def objective(self) -> Objective:
-        """The loss of the kept rows."""
-        return self.problem.objective(self.problem.kept, self.mixture)
+        """The loss of the training rows."""
+        return self.data.objective(self.data.train_rows, self.mixture)
 
     @cached_property
-    def grown(self) -> Grown:
-        """Rows on the kept rows, as many as the budget holds and the rows held out like."""
-        held, base = self.problem.held_objective, self.base
-        outputs = np.repeat(self.objective.start()[None], len(self.problem.held), axis=0) if base is None else base.held
-        outputs, best, best_at = outputs.copy(), np.inf, 0
+    def grown(self) -> GreedyRows:
+        """Rows grown on the training rows until the budget is used up; early-stopped on the validation rows."""
+        validation, base = self.data.validation_objective, self.base
+        if base is None:
+            outputs = np.repeat(self.objective.start()[None], len(self.data.validation_rows), axis=0)
+        else:
+            outputs = base.validation.copy()
+        best, best_at = np.inf, 0
 
         def is_done(codes: list[list[int]], values: list[np.ndarray]) -> bool:
             nonlocal best, best_at, outputs
-            outputs += values[-1][self._held_bucket(codes[-1])]
-            if len(codes) >= self.fewest_rows and self.is_late():
+            outputs += values[-1][self._validation_bucket(codes[-1])]
+            if len(codes) >= self.min_rows and self.is_late():
                 return True
             if len(codes) % 8:
                 return False
-            if (loss := held.loss(outputs)) < (1.0 - USE) * best:
+            if (loss := validation.loss(outputs)) < (1.0 - MIN_GAIN) * best:
                 best, best_at = loss, len(codes)
-            return len(codes) - best_at >= PATIENCE or self.nbytes(np.array(codes)) > self.budget
+            return len(codes) - best_at >= self.patience or self.nbytes(np.array(codes)) > self.budget
 
         rows = grow_rows(
-            self.family.kept, self.objective, self.most_rows, self.n_concat, rate=self.rate, reuse=self.reuse,
-            outputs=None if self.base is None else self.base.kept, n_searched=self.family.n_searched, is_done=is_done,
-            seed=self.seed,
+            self.family.train, self.objective, self.max_rows, self.n_concat, shrinkage=self.shrinkage, reuse=self.reuse,
+            outputs=None if self.base is None else self.base.train, n_searched=self.family.n_searched,
+            is_done=is_done, seed=self.seed,
         )  # fmt: skip
         return rows.first(self._n_rows(rows.codes))
 
     def _n_rows(self, codes: np.ndarray) -> int:
-        """How many of the grown rows fit."""
+        """How many of the grown rows fit the budget."""
         low, high = 0, len(codes)
         while low < high:
             middle = (low + high + 1) // 2
@@ -166,19 +170,19 @@ class GreedyTrials:
         return low
 
     @cached_property
-    def _held_buckets(self) -> np.ndarray:
-        return np.stack([self._held_bucket(codes) for codes in self.grown.codes])
+    def _validation_buckets(self) -> np.ndarray:
+        return np.stack([self._validation_bucket(codes) for codes in self.grown.codes])
 
-    def _held_bucket(self, codes: Iterable[int]) -> np.ndarray:
-        """The bucket of every row held out by these codes, uint8 (m,)."""
-        bucket = np.zeros(len(self.problem.held), np.uint8)
+    def _validation_bucket(self, codes: Iterable[int]) -> np.ndarray:
+        """The bucket of every validation row for these codes (K,), uint8 (m,)."""
+        bucket = np.zeros(len(self.data.validation_rows), np.uint8)
         for place, code in enumerate(codes):
-            bucket |= self.family.held.bits(code) << place
+            bucket |= self.family.validation.bits(code) << place
         return bucket
 
     def best(self, refits: Iterable[Refit], shares: Iterable[float] = (1.0,), n_sweeps: int = 4) -> Trial | None:
-        """Counters refitted and rounded in several ways; then fewer rows in the best of them. None without any row."""
-        if self.family.kept.n_codes < self.n_concat or not len(self.grown.codes):  # constant columns give no code
+        """The best of several refits, then of several shares of the rows with that refit; None without any row."""
+        if self.family.train.n_codes < self.n_concat or not len(self.grown.codes):  # constant columns give no code
             return None
         first, *others = shares
         trials = [self.trial(first, refit, n_sweeps) for number, refit in enumerate(refits) if self._has_time(number)]
@@ -191,11 +195,11 @@ class GreedyTrials:
         return n_fitted == 0 or not self.is_late()
 
     def trial(self, share: float, refit: Refit, n_sweeps: int = 4) -> Trial:
-        """The first rows with counters refitted and rounded to their stored grid."""
+        """A share of the rows, from the first on, with counters refitted and rounded to their stored grid."""
         n_rows = max(1, round(share * len(self.grown.codes)))
-        problem, rows, base = self.problem, self.grown.first(n_rows), self.base
+        data, rows, base = self.data, self.grown.first(n_rows), self.base
         towards = rows.values if refit.is_proximal else None
-        outputs = None if base is None else base.kept
+        outputs = None if base is None else base.train
         largest = int(LARGEST[self.counter_type])
         fit = partial(sweep, objective=self.objective, n_sweeps=n_sweeps, strength=refit.strength, towards=towards,
                       outputs=outputs)  # fmt: skip
@@ -203,9 +207,9 @@ class GreedyTrials:
         grid = grid_for(fitted.values, largest, 0.99 if largest < 100 else 1.0)
         fitted = fit(fitted, grid=grid)
         fitted = replace(fitted, offset=self._deployed(fitted.offset))
-        held = replace(fitted, buckets=self._held_buckets[:n_rows])
-        losses = problem.held_objective.losses(outputs_of(held, None if base is None else base.held))
-        name = f"{self.family.name} K={self.n_concat} L={n_rows} {self.counter_type} rate={self.rate:g} {refit}"
+        validation = replace(fitted, buckets=self._validation_buckets[:n_rows])
+        losses = data.validation_objective.losses(outputs_of(validation, None if base is None else base.validation))
+        name = f"{self.family.name} K={self.n_concat} L={n_rows} {self.counter_type} rate={self.shrinkage:g} {refit}"
         name = name if base is None else f"interpolated + {name}"
-        model = self._model(rows.codes, grid.whole(fitted.values), grid.step, fitted.offset)
+        model = self._model(rows.codes, grid.multiples(fitted.values), grid.step, fitted.offset)
         return Trial(name, losses, model, refit, n_rows)

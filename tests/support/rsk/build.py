@@ -24,7 +24,7 @@ from repsketch.lsh import RowHashes
 from repsketch.lsh.pool import CodePool, PooledRows
 from repsketch.model import Model
 from repsketch.model.inputs import Inputs
-from repsketch.model.intervals import LEVELS, Intervals
+from repsketch.model.intervals import CONFIDENCES, Intervals
 from repsketch.model.numbers import packed_nbytes, round_floats
 from repsketch.model.projection import Projection
 from repsketch.model.rows import RowGroup
@@ -279,7 +279,7 @@ def float_model() -> Model:
 def intervals_model() -> Model:
     """``float_form`` with intervals: two outputs, three bins, all levels."""
     rng = np.random.default_rng(3)
-    borders, quantiles = (np.sort(rng.exponential(size=(2, n))).astype(np.float32) for n in (2, len(LEVELS)))
+    borders, quantiles = (np.sort(rng.exponential(size=(2, n))).astype(np.float32) for n in (2, len(CONFIDENCES)))
     scales = np.exp(rng.normal(size=(2, 3))).astype(np.float32)
     return replace(float_model(), intervals=Intervals(120, borders, scales, quantiles))
 

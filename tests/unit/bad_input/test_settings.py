@@ -24,7 +24,7 @@ def refitted(**options):
 
 
 def whole(name, value, allowed):
-    return rf"^{name}={value}; allowed is a whole number from {allowed}"
+    return rf"^{name}={value}; allowed is an integer from {allowed}"
 
 
 MILLION = "1 to 1048576"

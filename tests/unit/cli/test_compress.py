@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import repsketch as rs
 from repsketch.cli.summary import print_summary
-from repsketch.cli.tables import MOST_HELD, split_table, thinned
+from repsketch.cli.tables import MAX_TEST_ROWS, split_table, thinned
 from repsketch.data.tables import Table, read_table
 from repsketch.errors import InputError
 from repsketch.teacher.default import train_teacher
@@ -28,8 +28,8 @@ def test_a_table_alone(people, compressed):
     assert summary["sketch"]["nbytes"] == sketch.nbytes <= 512
     assert summary["classes"] == sketch.classes.tolist() == ["high", "low"]
     assert summary["n_rows"] == {"learnt": 400, "scored": 100}
-    _, held = split_table(read_table(people, "income", text=["zip"]), seed=0)
-    assert summary["sketch"]["score"] == (sketch.predict(held.X) == held.y).mean() > 0.8
+    _, test_table = split_table(read_table(people, "income", text=["zip"]), seed=0)
+    assert summary["sketch"]["score"] == (sketch.predict(test_table.X) == test_table.y).mean() > 0.8
     assert summary["teacher"]["score"] > 0.8
     assert summary["cost"]["lookups"] == sketch.cost().lookups
     for word in (
@@ -115,18 +115,18 @@ def test_rows_held_out_teach_nobody(run, people, tmp_path, monkeypatch):
     monkeypatch.setattr("repsketch.cli.compress.compress_model", spy(rs.compress))
     monkeypatch.setattr("repsketch.teacher.default.train_teacher", spy(train_teacher))
     assert run("compress", "--train", people, "-t", "income", "-o", tmp_path, "--seed", 3, *QUICK).code == 0
-    learnt, _ = split_table(read_table(people, "income"), seed=3)
-    assert [frame.equals(learnt.X) for frame in seen] == [True, True]
+    train_table, _ = split_table(read_table(people, "income"), seed=3)
+    assert [frame.equals(train_table.X) for frame in seen] == [True, True]
 
 
 def test_rows_held_out():
     X, y = np.arange(100.0)[:, None], np.arange(100)
-    learnt, held = split_table(Table("t", X, y), seed=5)
-    assert (learnt.n_rows, held.n_rows) == (80, 20)
-    assert sorted([*learnt.y, *held.y]) == y.tolist()
-    np.testing.assert_array_equal(held.X[:, 0], held.y)
-    assert held.y.tolist() != split_table(Table("t", X, y), seed=6)[1].y.tolist()
-    assert split_table(Table("t", np.zeros((60_000, 1))), seed=0)[1].n_rows == MOST_HELD
+    train_table, test_table = split_table(Table("t", X, y), seed=5)
+    assert (train_table.n_rows, test_table.n_rows) == (80, 20)
+    assert sorted([*train_table.y, *test_table.y]) == y.tolist()
+    np.testing.assert_array_equal(test_table.X[:, 0], test_table.y)
+    assert test_table.y.tolist() != split_table(Table("t", X, y), seed=6)[1].y.tolist()
+    assert split_table(Table("t", np.zeros((60_000, 1))), seed=0)[1].n_rows == MAX_TEST_ROWS
     few, same = split_table(Table("t", X[:4], y[:4]), seed=0)
     assert few.y.tolist() == same.y.tolist() == [0, 1, 2, 3]
 
@@ -263,7 +263,10 @@ BAD = {
     "a table without --train": (["people.csv"], "allowed is MODEL DATA, an .onnx file and a table, or --train"),
     "two files and --train": (["--train", "model.onnx", "people.csv"], "--train with several files"),
     "the other way round": (["people.csv", "model.onnx"], "allowed is MODEL DATA"),
-    "a pickle": (["model.pkl", "people.csv"], "'model.pkl': not yet: .pkl models; export the model to .onnx"),
+    "a pickle": (
+        ["model.pkl", "people.csv"],
+        "'model.pkl': .pkl models are not supported yet; export the model to .onnx",
+    ),
     "no model": (["other.onnx", "numbers.csv", "-t", "y"], "there is no file 'other.onnx'"),
     "no table": (["model.onnx", "other.csv"], "there is no file 'other.csv'"),
     "no target": (["--train", "people.csv"], "--train needs --target, the column of people.csv to predict"),

@@ -16,7 +16,7 @@ def test_in_words(run, compressed):
         "4 columns",
         "2 with categories",
         "missing values allowed",
-        "whole numbers",
+        "integers",
         "income",
     ):
         assert word in result.out
@@ -32,7 +32,7 @@ def test_a_density(tmp_path):
     density = rs.Sketch.empty(rs.lsh.L2(bandwidth=1.0), n_rows=50, n_buckets=16, n_features=2, n_outputs=3)
     density.save(tmp_path / "d.rsk", {"made by": "a test"})
     lines = dict(lines_of(describe(tmp_path / "d.rsk")))
-    assert lines["answers"] == "3 values"
+    assert lines["predicts"] == "3 values"
     assert lines["takes"] == "2 columns, no missing values"
     assert lines["rows"].startswith("50 rows of 16 buckets, float32 counters, mean; one code a row: l2, bandwidth 1.0")
     assert lines["note: made by"] == "a test"

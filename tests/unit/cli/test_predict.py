@@ -154,7 +154,7 @@ BAD = {
     "an output": (["model.rsk", "people.csv", "-o", "out.xls"], "the output is 'out.xls'; allowed are"),
     "no such folder": (["model.rsk", "people.csv", "-o", "no/out.csv"], "no/"),
     "an unknown target": (["model.rsk", "people.csv", "-t", "wage"], "has no column 'wage'"),
-    "a width": (["numbers.rsk", "narrow.csv"], "narrow.csv has 2 columns, but numbers.rsk takes 3 and knows no names"),
+    "a width": (["numbers.rsk", "narrow.csv"], "narrow.csv has 2 columns, but numbers.rsk takes 3 and has no names"),
     "chances of values": (["numbers.rsk", "three.csv", "--proba"], "only classifiers have probabilities"),
     "an interval of labels": (["model.rsk", "people.csv", "--interval"], "model.rsk is a classifier; --proba gives"),
     "no intervals": (["plain.rsk", "one.csv", "--interval"], "this sketch has no intervals"),

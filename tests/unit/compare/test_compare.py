@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import repsketch as rs
 from repsketch.compare import peers as quick
-from repsketch.compare.compare import verdict_on
+from repsketch.compare.compare import conclude
 from repsketch.compare.comparison import Comparison
 
 NAMES = ["sketch", "boosted trees", "int8 network", "linear"]
@@ -31,33 +31,33 @@ def test_a_peer_is_better_only_beyond_the_noise(metric, sign, lead):
     noise = np.random.default_rng(0).normal(size=400)
     noise = (noise - noise.mean()) / noise.std()
     points = {"sketch": np.zeros(400), "boosted trees": sign * (noise + lead * 2.0 / np.sqrt(400))}
-    verdict = verdict_on(metric, rows_of(points), points)
-    assert (verdict is not None) == (lead > 1.0)
-    if verdict:
-        assert "On 400 rows boosted trees" in verdict
-        assert "did better than the sketch" in verdict
-        assert "\n" not in verdict
+    conclusion = conclude(metric, rows_of(points), points)
+    assert (conclusion is not None) == (lead > 1.0)
+    if conclusion:
+        assert "On 400 rows boosted trees" in conclusion
+        assert "did better than the sketch" in conclusion
+        assert "\n" not in conclusion
 
 
 def test_a_peer_that_is_worse_is_not_named():
     points = {"sketch": np.ones(50), "linear": np.zeros(50), "int8 network": np.ones(50)}
-    assert verdict_on("accuracy", rows_of(points), points) is None
+    assert conclude("accuracy", rows_of(points), points) is None
 
 
 @pytest.mark.parametrize(("nbytes", "is_named"), [(43, True), (260, True), (280, False), (400, False)])
 def test_a_peer_that_is_as_good_is_named_if_it_is_smaller(nbytes, is_named):
     points = {"sketch": np.ones(50), "linear": np.ones(50), "int8 network": np.ones(50)}
-    verdict = verdict_on("accuracy", rows_of(points, {"sketch": 292, "linear": nbytes, "int8 network": 291}), points)
-    assert (verdict is not None) == is_named
-    if verdict:
-        assert f"linear (accuracy 1.0000, {nbytes} bytes) did as well as the sketch" in verdict
-        assert "is smaller" in verdict
-        assert "int8" not in verdict
+    conclusion = conclude("accuracy", rows_of(points, {"sketch": 292, "linear": nbytes, "int8 network": 291}), points)
+    assert (conclusion is not None) == is_named
+    if conclusion:
+        assert f"linear (accuracy 1.0000, {nbytes} bytes) did as well as the sketch" in conclusion
+        assert "is smaller" in conclusion
+        assert "int8" not in conclusion
 
 
 def test_a_smaller_peer_that_is_a_little_worse_is_not_as_good():
     points = {"sketch": np.ones(400), "linear": np.concatenate([np.zeros(3), np.ones(397)])}
-    assert verdict_on("accuracy", rows_of(points, {"linear": 10}), points) is None
+    assert conclude("accuracy", rows_of(points, {"linear": 10}), points) is None
 
 
 @pytest.mark.parametrize("load", [pytest.param(load_breast_cancer, marks=pytest.mark.slow), load_diabetes])
@@ -81,8 +81,8 @@ def test_a_line_that_is_as_good_is_said_to_be():
     X = np.random.default_rng(0).normal(size=(600, 4))
     X[:, 0] += 0.5 * np.sign(X[:, 0])  # a gap that int8 weights hit
     summary = rs.compress(None, X, X[:, 0] > 0, budget="300B", random_state=0, progress=False).summary
-    assert "linear" in summary.verdict
-    assert "did as well as the sketch" in summary.verdict or "did better than the sketch" in summary.verdict
+    assert "linear" in summary.conclusion
+    assert "did as well as the sketch" in summary.conclusion or "did better than the sketch" in summary.conclusion
 
 
 def test_a_comparison_without_time_leaves_the_network_out():

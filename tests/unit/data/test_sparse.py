@@ -127,8 +127,8 @@ SPOILED = {
     first_end_not_zero: r"X is no CSR matrix: indptr begins with 2; allowed is 0",
     too_few_ends: r"X is no CSR matrix: indptr has length 130; allowed is 131",
     too_few_columns: r"X is no CSR matrix: indices has 647 entries, data 650",
-    columns_in_floats: r"X is no CSR matrix: indices has dtype float64; allowed are whole numbers",
-    ends_in_floats: r"X is no CSR matrix: indptr has dtype float64; allowed are whole numbers",
+    columns_in_floats: r"X is no CSR matrix: indices has dtype float64; allowed are integers",
+    ends_in_floats: r"X is no CSR matrix: indptr has dtype float64; allowed are integers",
     numbers_in_a_table: r"X is no CSR matrix: data has shape \(325, 2\); allowed is one dimension",
     columns_in_a_list: r"X is no CSR matrix: indices is a list",
 }

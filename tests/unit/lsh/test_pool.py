@@ -262,16 +262,16 @@ def test_pools_have_no_accidental_collisions():
 COLUMNS = {"columns": np.zeros(50, int), "thresholds": np.zeros(50, F)}
 BAD_POOLS = {
     "kind": ({"kind": "gaussian"}, "kind='gaussian'; allowed are 'ternary', 'sparse', 'threshold'"),
-    "no codes": ({"n_codes": 0}, "n_codes=0; allowed is a whole number from 1 to 65536"),
+    "no codes": ({"n_codes": 0}, "n_codes=0; allowed is an integer from 1 to 65536"),
     "too many codes": ({"n_codes": 65_537}, "n_codes=65537; allowed"),
     "too many coordinates": ({"n_features": 1_048_577}, "n_features=1048577; allowed"),
-    "more axes than coordinates": ({"n_axes": 7}, "n_axes=7; allowed is a whole number from 0 to 6"),
-    "more axes than codes": ({"n_codes": 3, "n_axes": 4}, "n_axes=4; allowed is a whole number from 0 to 3"),
-    "non-zeros": ({"n_nonzeros": 4}, "n_nonzeros=4; allowed is a whole number from 1 to 3"),
-    "one level": ({"n_levels": 1}, "n_levels=1; allowed is a whole number from 2 to 65536"),
-    "width": ({"width_bits": 16}, "width_bits=16; allowed is a whole number from 0 to 15"),
+    "more axes than coordinates": ({"n_axes": 7}, "n_axes=7; allowed is an integer from 0 to 6"),
+    "more axes than codes": ({"n_codes": 3, "n_axes": 4}, "n_axes=4; allowed is an integer from 0 to 3"),
+    "non-zeros": ({"n_nonzeros": 4}, "n_nonzeros=4; allowed is an integer from 1 to 3"),
+    "one level": ({"n_levels": 1}, "n_levels=1; allowed is an integer from 2 to 65536"),
+    "width": ({"width_bits": 16}, "width_bits=16; allowed is an integer from 0 to 15"),
     "centred levels one step wide": ({"width_bits": 0, "n_levels": 3}, "width_bits=0; allowed is .* from 1 to 15"),
-    "half a spread in int": ({"width_bits": 3, "spread": 0.5}, "spread=0.5; allowed is a whole number from 0 to 32767"),
+    "half a spread in int": ({"width_bits": 3, "spread": 0.5}, "spread=0.5; allowed is an integer from 0 to 32767"),
     "a spread below 0": ({"spread": -1.0}, "spread=-1.0; allowed is a number from 0"),
     "a huge spread": ({"spread": 2.0**41}, "spread=.*; allowed is a number from 0"),
     "columns of a sparse pool": (COLUMNS, "columns and thresholds belong to kind='threshold', and only to it"),
@@ -305,7 +305,7 @@ def test_refused_pools(options, words):
 
 
 BAD_ROWS = {
-    "no rows": (lambda: PooledRows(pool(), 0), "n_rows=0; allowed is a whole number from 1 to 65536"),
+    "no rows": (lambda: PooledRows(pool(), 0), "n_rows=0; allowed is an integer from 1 to 65536"),
     "too many rows": (lambda: PooledRows(pool(), 65_537), "n_rows=65537; allowed"),
     "too many codes a row": (lambda: PooledRows(pool(), 1, 4_097), "n_concat=4097; allowed"),
     "too many buckets": (

@@ -38,9 +38,9 @@ def test_choice():
     [
         (("median", None, 10), "aggregate='median'; allowed are 'mean', 'median_of_means'"),
         (("mean", 4, 10), "n_groups=4 with aggregate='mean'; use aggregate='median_of_means'"),
-        (("median_of_means", 11, 10), "n_groups=11; allowed is a whole number from 1 to 10"),
-        (("median_of_means", 0, 10), "n_groups=0; allowed is a whole number from 1 to 10"),
-        (("median_of_means", 2.5, 10), "n_groups=2.5; allowed is a whole number"),
+        (("median_of_means", 11, 10), "n_groups=11; allowed is an integer from 1 to 10"),
+        (("median_of_means", 0, 10), "n_groups=0; allowed is an integer from 1 to 10"),
+        (("median_of_means", 2.5, 10), "n_groups=2.5; allowed is an integer"),
     ],
 )
 def test_bad_choices(arguments, words):

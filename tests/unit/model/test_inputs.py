@@ -114,7 +114,7 @@ def test_nbytes():
 
 
 BAD = {
-    "no columns": ({"n_features": 0}, "n_features=0; allowed is a whole number from 1 to 1048576"),
+    "no columns": ({"n_features": 0}, "n_features=0; allowed is an integer from 1 to 1048576"),
     "too many columns": ({"n_features": 1_048_577}, "n_features=1048577; allowed"),
     "columns that fall": ({"columns": np.array([2, 1])}, "columns must rise, from 0 to below n_features=4"),
     "columns twice": ({"columns": np.array([1, 1])}, "columns must rise"),

@@ -7,7 +7,7 @@ import pytest
 
 from repsketch import KernelModel, Sketch, build_sketch, lsh
 from repsketch.errors import InputError
-from repsketch.model.intervals import FEWEST_A_BIN, LEVELS, Intervals, levels_of
+from repsketch.model.intervals import CONFIDENCES, MIN_ROWS_PER_BIN, Intervals, n_confidences_of
 from repsketch.sketch import CompiledSketch
 
 RNG = np.random.default_rng(0)
@@ -98,7 +98,7 @@ def test_trained_counters_need_rows_to_judge_by(refitted):
 
 
 def test_too_few_rows_for_a_spread():
-    with pytest.raises(InputError, match="spread of 9 rows; needed are at least 10"):
+    with pytest.raises(InputError, match="standard deviation of 9 rows; needed are at least 10"):
         build_sketch(kernel_of(), n_rows=9, n_buckets=8).predict_interval(X)
     build_sketch(kernel_of(), n_rows=10, n_buckets=8).predict_interval(X)
 
@@ -137,14 +137,14 @@ def test_with_intervals_is_the_table_of_outputs_and_values(refitted, trained):
 def test_levels_are_order_statistics_and_between_them_lines():
     misses = RNG.permutation(np.arange(1.0, 100.0))
     table = Intervals.of(np.zeros((99, 1), np.float32), np.where(misses % 2, misses, -misses)[:, None])
-    widths = [float(table.half_widths(np.zeros((1, 1)), level / 100)[0, 0]) for level in LEVELS]
-    assert widths == list(LEVELS)  # of 99 rows the (100 * confidence)-th
+    widths = [float(table.half_widths(np.zeros((1, 1)), level / 100)[0, 0]) for level in CONFIDENCES]
+    assert widths == list(CONFIDENCES)  # of 99 rows the (100 * confidence)-th
     assert table.half_widths(np.zeros((1, 1)), 0.93)[0, 0] == pytest.approx(93.0)
 
 
 def test_scales_are_those_of_the_bins():
-    outputs = np.repeat(np.arange(4.0, dtype=np.float32), FEWEST_A_BIN)[:, None]
-    misses = np.tile([1.0, 1.0, 1.0, 3.0], FEWEST_A_BIN)[:, None] * (1.0 + outputs)
+    outputs = np.repeat(np.arange(4.0, dtype=np.float32), MIN_ROWS_PER_BIN)[:, None]
+    misses = np.tile([1.0, 1.0, 1.0, 3.0], MIN_ROWS_PER_BIN)[:, None] * (1.0 + outputs)
     table = Intervals.of(outputs, outputs + misses)
     np.testing.assert_allclose(table.scales[0], [1.5, 3.0, 4.5, 6.0])
     # Of 100 misses that sum up to 150, the mean of the others is 149/99 for a miss of 1, and 147/99 for one of 3.
@@ -174,7 +174,7 @@ def test_odd_data_give_a_table(n, kind):
     elif kind != "all right":
         values += rng.normal(size=values.shape)
     table = Intervals.of(outputs, values)
-    for level in LEVELS[: levels_of(n)]:
+    for level in CONFIDENCES[: n_confidences_of(n)]:
         inside = np.abs(values - outputs) <= table.half_widths(outputs, level / 100) * (1 + 1e-6)
         assert (inside.sum(axis=0) >= level / 100 * n - 0.05 * n).all()
     assert table.half_widths(np.array([[np.float32(3e38), -3e38]]), 0.5).shape == (1, 2)

@@ -19,12 +19,12 @@ MOST = 2.0**126
 ONE = np.ones(1, F)
 
 
-def model(part: RowGroup, **options) -> Model:
-    inputs = Inputs(2, limits=None if part.hashes.width_bits is None else (-7, 7))
-    return Model(inputs, None, (part,), np.zeros(part.n_outputs, F), **options)
+def model(group: RowGroup, **options) -> Model:
+    inputs = Inputs(2, limits=None if group.hashes.width_bits is None else (-7, 7))
+    return Model(inputs, None, (group,), np.zeros(group.n_outputs, F), **options)
 
 
-def part(largest: float = 1.0, aggregate: str = "mean", n_numbers: int = 1, **options) -> RowGroup:
+def group(largest: float = 1.0, aggregate: str = "mean", n_numbers: int = 1, **options) -> RowGroup:
     """Four rows of two buckets whose counters are +-largest."""
     counters = np.full((4, 2, n_numbers), largest, F)
     counters[:, 1] *= -1
@@ -45,16 +45,16 @@ def whole(gain: float) -> RowGroup:
 
 #: Made from the largest number that is allowed, as a share of 2^126.
 MADE = {
-    "counters of a sum": lambda x: model(part(x / 4, "sum")),
-    "counters of a mean, which are added up first": lambda x: model(part(x / 4)),
-    "counters of medians": lambda x: model(part(x / 4, "median_of_means", n_groups=2)),
+    "counters of a sum": lambda x: model(group(x / 4, "sum")),
+    "counters of a mean, which are added up first": lambda x: model(group(x / 4)),
+    "counters of medians": lambda x: model(group(x / 4, "median_of_means", n_groups=2)),
     "two levels": lambda x: model(between(x / 3)),
-    "a gain": lambda x: model(replace(part(2.0), gain=np.full(1, x / 2, F))),
-    "a decode matrix of rows": lambda x: model(part(2.0, row_decode=np.full((4, 3), x / 8, F))),
-    "a shared decode matrix": lambda x: model(part(2.0, "sum", 5, shared_decode=np.full((5, 2), x / 40, F))),
-    "an offset": lambda x: replace(model(part(0.0)), offset=np.full(1, -x, F)),
+    "a gain": lambda x: model(replace(group(2.0), gain=np.full(1, x / 2, F))),
+    "a decode matrix of rows": lambda x: model(group(2.0, row_decode=np.full((4, 3), x / 8, F))),
+    "a shared decode matrix": lambda x: model(group(2.0, "sum", 5, shared_decode=np.full((5, 2), x / 40, F))),
+    "an offset": lambda x: replace(model(group(0.0)), offset=np.full(1, -x, F)),
     "a linear term and an offset": lambda x: replace(
-        model(part(0.0), linear=np.full((2, 1), 2.0**40, F)), offset=np.full(1, x - 2.0**105, F)
+        model(group(0.0), linear=np.full((2, 1), 2.0**40, F)), offset=np.full(1, x - 2.0**105, F)
     ),
     "a gain in int": lambda x: model(whole(x / 28)),
     "a gain of the linear term in int": lambda x: model(
@@ -74,4 +74,4 @@ def test_the_bound_is_where_the_page_says(name):
 
 def test_targets_near_the_largest_allowed_make_a_good_form():
     """1e37 is what ``arrays.LARGEST_OUTPUT`` lets through; a few rows of it add up to less than 2^126."""
-    assert model(part(1e37)).n_outputs == 1
+    assert model(group(1e37)).n_outputs == 1

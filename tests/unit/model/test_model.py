@@ -19,18 +19,18 @@ F = np.float32
 LARGEST = 2**31 - 1
 
 
-def part(p=3, n_outputs=1, width_bits=None, **options) -> RowGroup:
+def group(p=3, n_outputs=1, width_bits=None, **options) -> RowGroup:
     hashes = RowHashes(lsh.L2(1.0), 4, 8, p, width_bits=width_bits)
     counters = np.ones((4, 8, n_outputs), F if width_bits is None else np.int8)
     kind = "float32" if width_bits is None else "int8"
     return RowGroup(hashes, counters, np.ones(1, F), kind, **options)
 
 
-def model(inputs=None, projection=None, parts=None, offset=None, **options) -> Model:
+def model(inputs=None, projection=None, groups=None, offset=None, **options) -> Model:
     inputs = inputs or Inputs(3)
     p = projection.n_components if projection is not None else inputs.n_values
-    parts = (part(p, width_bits=None if inputs.limits is None else 2),) if parts is None else parts
-    return Model(inputs, projection, parts, np.zeros(1, F) if offset is None else offset, **options)
+    groups = (group(p, width_bits=None if inputs.limits is None else 2),) if groups is None else groups
+    return Model(inputs, projection, groups, np.zeros(1, F) if offset is None else offset, **options)
 
 
 WHOLE = Inputs(3, limits=(-127, 127))
@@ -45,10 +45,10 @@ def seeded(booleans, **options) -> RowGroup:
 
 
 def test_sizes():
-    made = model(projection=MATRIX, parts=(part(2), part(3, source="values"), part(2)))
+    made = model(projection=MATRIX, groups=(group(2), group(3, source="values"), group(2)))
     assert (made.n_features, made.n_coordinates, made.n_outputs, made.n_rows) == (3, 2, 1, 12)
-    assert (made.precision, made.is_whole) == ("float32", False)
-    assert (model(WHOLE).precision, model(WHOLE).is_whole) == ("int", True)
+    assert (made.precision, made.is_integer) == ("float32", False)
+    assert (model(WHOLE).precision, model(WHOLE).is_integer) == ("int", True)
     assert model().n_coordinates == 3
 
 
@@ -75,8 +75,8 @@ def test_nbytes_add_up():
     assert model().nbytes == header + 4 * 32 + 4 + 4
     linear = np.ones((3, 1), F)
     assert model(linear=linear).nbytes == model().nbytes + 12
-    two = model(projection=MATRIX, parts=(part(2), part(2)))
-    assert two.nbytes == header + Model.PART_NBYTES + 24 + 2 * (4 * 32 + 4) + 4
+    two = model(projection=MATRIX, groups=(group(2), group(2)))
+    assert two.nbytes == header + Model.ROW_GROUP_NBYTES + 24 + 2 * (4 * 32 + 4) + 4
     scaled = Inputs(3, scales=np.ones(1, F), limits=(-9, 9))
     whole = model(scaled, linear=np.ones((3, 1), np.int8), linear_gain=np.ones(1, F))
     assert whole.nbytes == header + 4 + 32 + 4 + 4 + 3 + 4
@@ -84,9 +84,9 @@ def test_nbytes_add_up():
 
 
 def test_parts_gains_and_offset_add_up():
-    one = part()
+    one = group()
     two = replace(one, counters=2 * one.counters, gain=np.full(1, 10, F))
-    made = model(parts=(one, two), offset=np.full(1, 0.5, F))
+    made = model(groups=(one, two), offset=np.full(1, 0.5, F))
     assert query(made, np.zeros((2, 3), F)).tolist() == [[21.5], [21.5]]
 
 
@@ -111,14 +111,14 @@ def test_bounds_are_checked_when_a_form_is_made():
         model(WHOLE, replace(WHOLE_MATRIX, shift=np.full(2, LARGEST, np.int32)))
     wide = RowHashes(lsh.L2(1.0, "gaussian"), 1, 2, 200, width_bits=0)
     dense = RowGroup(wide, np.ones((1, 2, 1), np.int8), np.ones(1, F), "int8")
-    model(Inputs(200, limits=(-127, 127)), parts=(dense,))
+    model(Inputs(200, limits=(-127, 127)), groups=(dense,))
     with pytest.raises(InputError, match=f"a sum could reach {512 * 200 * 32_767 + 64}"):
-        model(Inputs(200, limits=(-32_767, 5)), parts=(dense,))
+        model(Inputs(200, limits=(-32_767, 5)), groups=(dense,))
 
 
 BAD = {
-    "no parts": (lambda: model(parts=()), "0 parts; allowed are 1 to 4"),
-    "five parts": (lambda: model(parts=(part(),) * 5), "5 parts; allowed are 1 to 4"),
+    "no groups": (lambda: model(groups=()), "0 groups of rows; allowed are 1 to 4"),
+    "five groups": (lambda: model(groups=(group(),) * 5), "5 groups of rows; allowed are 1 to 4"),
     "task": (lambda: model(task="ranking"), "task='ranking'; allowed are"),
     "three classes of one output": (
         lambda: model(task="classification", classes=np.arange(3)),
@@ -131,38 +131,44 @@ BAD = {
     "names of other columns": (lambda: model(feature_names=("a", "b")), "2 feature names for 3 columns"),
     "a projection of other rows": (lambda: model(Inputs(4), MATRIX), "a projection of 3 rows for 4 values"),
     "a shift of other values": (
-        lambda: model(Inputs(4), Projection("shift", 3, shift=np.ones(3, F)), parts=(part(3),)),
+        lambda: model(Inputs(4), Projection("shift", 3, shift=np.ones(3, F)), groups=(group(3),)),
         "a projection of 3 rows for 4 values",
     ),
-    "a float projection of whole values": (lambda: model(WHOLE, MATRIX), "projection and inputs differ in precision"),
-    "a float shift of whole values": (
+    "a float projection of integer values": (lambda: model(WHOLE, MATRIX), "projection and inputs differ in precision"),
+    "a float shift of integer values": (
         lambda: model(WHOLE, Projection("shift", 3, shift=np.ones(3, F))),
         "projection and inputs differ in precision",
     ),
-    "a whole projection of floats": (
+    "an integer projection of floats": (
         lambda: model(Inputs(3), WHOLE_MATRIX),
         "projection and inputs differ in precision",
     ),
-    "a whole part of floats": (lambda: model(parts=(part(width_bits=2),)), "a part and the inputs differ in precision"),
-    "a float part of whole values": (
-        lambda: model(WHOLE, parts=(part(),)),
-        "a part and the inputs differ in precision",
+    "integer rows of floats": (
+        lambda: model(groups=(group(width_bits=2),)),
+        "a group of rows and the inputs differ in precision",
     ),
-    "outputs": (lambda: model(parts=(part(), part(n_outputs=2))), "a part with 2 outputs in a sketch of 1"),
-    "coordinates": (lambda: model(projection=MATRIX, parts=(part(3),)), "a part over 3 coordinates; it is given 2"),
+    "float rows of integer values": (
+        lambda: model(WHOLE, groups=(group(),)),
+        "a group of rows and the inputs differ in precision",
+    ),
+    "outputs": (lambda: model(groups=(group(), group(n_outputs=2))), "a group of rows with 2 outputs in a model of 1"),
+    "coordinates": (
+        lambda: model(projection=MATRIX, groups=(group(3),)),
+        "a group of rows over 3 coordinates; the model has 2",
+    ),
     "values": (
-        lambda: model(projection=MATRIX, parts=(part(2, source="values"),)),
-        "a part over 2 coordinates; it is given 3",
+        lambda: model(projection=MATRIX, groups=(group(2, source="values"),)),
+        "a group of rows over 2 coordinates; the model has 3",
     ),
-    "booleans unknown to a pool": (lambda: model(BOOLEANS, parts=(seeded(None),)), "whose booleans are not those"),
-    "booleans only a pool knows": (lambda: model(parts=(seeded(np.ones(3, bool)),)), "whose booleans are not those"),
+    "booleans unknown to a pool": (lambda: model(BOOLEANS, groups=(seeded(None),)), "whose booleans are not those"),
+    "booleans only a pool knows": (lambda: model(groups=(seeded(np.ones(3, bool)),)), "whose booleans are not those"),
     "an infinite offset": (lambda: model(offset=np.full(1, np.inf, F)), "offset must be 1 to 65536 finite numbers"),
     "a short offset in float32": (
         lambda: model(offset_stored_as="bfloat16"),
         "offset_stored_as='bfloat16' belongs to the int precision",
     ),
     "an offset of too many digits": (
-        lambda: model(WHOLE, parts=(part(width_bits=2),), offset=np.full(1, 0.1, F), offset_stored_as="bfloat16"),
+        lambda: model(WHOLE, groups=(group(width_bits=2),), offset=np.full(1, 0.1, F), offset_stored_as="bfloat16"),
         "offsets have more digits than bfloat16 keeps",
     ),
     "offsets of a byte": (lambda: model(offset_stored_as="float8"), "offset_stored_as='float8'; allowed are 'float32'"),
@@ -174,11 +180,11 @@ BAD = {
     "a huge linear term": (lambda: model(linear=np.full((3, 1), 2.0**41, F)), "linear holds values beyond"),
     "a linear term of NaN": (lambda: model(linear=np.full((3, 1), np.nan, F)), "linear holds values beyond"),
     "a float64 linear term": (lambda: model(linear=np.ones((3, 1))), "linear"),
-    "a whole linear term without gain": (
+    "an integer linear term without gain": (
         lambda: model(WHOLE, linear=np.ones((3, 1), np.int8)),
         "needs a gain of 1 or 1",
     ),
-    "a whole linear term of floats": (
+    "an integer linear term of floats": (
         lambda: model(WHOLE, linear=np.ones((3, 1), F), linear_gain=np.ones(1, F)),
         "linear have dtype float32",
     ),
@@ -201,5 +207,5 @@ def test_refused(make, words):
 
 
 def test_booleans_matter_only_to_random_biases():
-    model(BOOLEANS, parts=(seeded(np.array([False, True, True])),))
-    model(BOOLEANS, parts=(seeded(None, n_levels=3),))
+    model(BOOLEANS, groups=(seeded(np.array([False, True, True])),))
+    model(BOOLEANS, groups=(seeded(None, n_levels=3),))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from repsketch.errors import InputError
 from repsketch.model.numbers import (
-    check_whole,
+    check_integers,
     decode_bfloat16,
     decode_float8,
     encode_bfloat16,
@@ -127,18 +127,18 @@ def test_float32_is_kept():
     ("kind", "dtype", "largest"), [("int16", np.int16, 32_767), ("int8", np.int8, 127), ("int4", np.int8, 7)]
 )
 def test_whole_types_leave_the_most_negative_number_unused(kind, dtype, largest):
-    check_whole("counters", np.array([-largest, 0, largest], dtype), kind)
-    check_whole("counters", np.empty(0, dtype), kind)
+    check_integers("counters", np.array([-largest, 0, largest], dtype), kind)
+    check_integers("counters", np.empty(0, dtype), kind)
     for bad in (-largest - 1, largest + 1):
         if np.iinfo(dtype).min <= bad <= np.iinfo(dtype).max:
             with pytest.raises(InputError, match=f"counters reach beyond {largest}, the largest size of '{kind}'"):
-                check_whole("counters", np.array([bad], dtype), kind)
-    with pytest.raises(InputError, match=f"counters have dtype int64; '{kind}' is kept as"):
-        check_whole("counters", np.array([1], np.int64), kind)
+                check_integers("counters", np.array([bad], dtype), kind)
+    with pytest.raises(InputError, match=f"counters have dtype int64; '{kind}' is stored as"):
+        check_integers("counters", np.array([1], np.int64), kind)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_floats_must_be_finite(bad):
-    check_whole("counters", np.array([3e38], np.float32), "float32")
+    check_integers("counters", np.array([3e38], np.float32), "float32")
     with pytest.raises(InputError, match="counters hold NaN or infinities"):
-        check_whole("counters", np.array([1.0, bad], np.float32), "float32")
+        check_integers("counters", np.array([1.0, bad], np.float32), "float32")

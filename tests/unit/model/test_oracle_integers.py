@@ -73,10 +73,10 @@ def test_whole_numbers_from_column_to_output(by_hand, row, values, z, bucket, su
 def test_outputs_are_float32_sums_in_the_order_of_the_parts():
     counters = np.ones((1, 2, 1), np.int16)
     bit = PooledRows(CodePool("sparse", 1, 1, n_axes=1, width_bits=0), 1)
-    parts = tuple(RowGroup(bit, counters, one(gain), "int16", aggregate="sum") for gain in (1e8, 1.0, -1e8))
-    model = Model(Inputs(1, limits=(-1, 1)), None, parts, one(0.0))
+    groups = tuple(RowGroup(bit, counters, one(gain), "int16", aggregate="sum") for gain in (1e8, 1.0, -1e8))
+    model = Model(Inputs(1, limits=(-1, 1)), None, groups, one(0.0))
     assert query(model, np.zeros((1, 1), F)).tolist() == [[0.0]]
-    assert query(replace(model, row_groups=(parts[0], parts[2], parts[1])), np.zeros((1, 1), F)).tolist() == [[1.0]]
+    assert query(replace(model, row_groups=(groups[0], groups[2], groups[1])), np.zeros((1, 1), F)).tolist() == [[1.0]]
 
 
 def paper_row(z: np.ndarray, seed: int, row: int, n_concat: int, width_bits: int, n_buckets: int, wraps: bool) -> int:
@@ -130,10 +130,10 @@ def classifier(n_outputs: int) -> CompiledSketch:
     rng = np.random.default_rng(n_outputs)
     hashes = RowHashes(lsh.L2(1.0), 20, 8, 3, width_bits=6)
     counters = rng.integers(-100, 101, (20, 8, n_outputs)).astype(np.int8)
-    part = RowGroup(hashes, counters, one(0.01), "int8", aggregate="sum")
+    group = RowGroup(hashes, counters, one(0.01), "int8", aggregate="sum")
     inputs = Inputs(3, scales=one(40.0), limits=(-500, 500))
     classes = np.array(["no", "yes"]) if n_outputs == 1 else np.array([3, 5, 8])
-    model = Model(inputs, None, (part,), np.zeros(n_outputs, F), task="classification", classes=classes)
+    model = Model(inputs, None, (group,), np.zeros(n_outputs, F), task="classification", classes=classes)
     return CompiledSketch(model)
 
 
@@ -230,9 +230,9 @@ def test_the_cost_of_a_pool():
     """Codes named by several rows are computed once: of eight, five are named."""
     pool = CodePool("sparse", 8, 4, seed=2, width_bits=0)
     indices = np.array([[0, 1], [1, 2], [2, 7], [7, 3]])
-    part = RowGroup(PooledRows(pool, 4, 2, indices), np.ones((4, 4, 1), np.int8), one(), "int8", aggregate="sum")
+    group = RowGroup(PooledRows(pool, 4, 2, indices), np.ones((4, 4, 1), np.int8), one(), "int8", aggregate="sum")
     inputs = Inputs(4, centers=one(), scales=one(3.0), limits=(-9, 9))
-    cost = CompiledSketch(Model(inputs, None, (part,), np.zeros(1, F))).cost()
+    cost = CompiledSketch(Model(inputs, None, (group,), np.zeros(1, F))).cost()
     n_terms = np.abs(pool.directions[[0, 1, 2, 3, 7]]).sum()
     assert cost.parameters == 16
     assert cost.paper_flops == n_terms + 4
@@ -245,10 +245,10 @@ def test_the_cost_of_a_pool():
 def test_the_cost_of_interpolation_and_decoding():
     pool = CodePool("sparse", 3, 3, n_axes=3, n_levels=5)
     decode = np.ones((3, 2), F)
-    part = RowGroup(
+    group = RowGroup(
         PooledRows(pool, 3, interpolate=True), np.ones((3, 5, 1), F), one(), aggregate="sum", row_decode=decode
     )
-    cost = cost_of_model(Model(Inputs(3), None, (part, part), np.zeros(2, F)))
+    cost = cost_of_model(Model(Inputs(3), None, (group, group), np.zeros(2, F)))
     assert cost.lookups == 2 * 6  # two levels a row
     assert cost.parameters == 2 * (15 + 6)
     assert cost.adds == 2 * (3 + 3 + 3 * 3 + 6) + 2
@@ -258,6 +258,6 @@ def test_the_cost_of_interpolation_and_decoding():
 
 def test_the_cost_of_the_largest_sparse_pool_needs_no_table_of_directions():
     pool = CodePool("sparse", 20, 1_048_576)
-    part = RowGroup(PooledRows(pool, 20), np.ones((20, 2, 1), F), one())
-    assert 20 <= cost_of_model(Model(Inputs(1_048_576), None, (part,), np.zeros(1, F))).paper_flops - 20 <= 60
+    group = RowGroup(PooledRows(pool, 20), np.ones((20, 2, 1), F), one())
+    assert 20 <= cost_of_model(Model(Inputs(1_048_576), None, (group,), np.zeros(1, F))).paper_flops - 20 <= 60
     assert "directions" not in vars(pool)

@@ -26,11 +26,11 @@ def counters(*rows, kind=F) -> np.ndarray:
     return table[..., None] if table.ndim == 2 else table
 
 
-def accumulate(part: RowGroup, *points) -> list:
+def accumulate(group: RowGroup, *points) -> list:
     """Accumulators point by point."""
-    dtype = np.int32 if part.is_whole else F
-    found = part.accumulate(np.array(points, dtype).T)
-    assert found.dtype == (np.int64 if part.is_whole else F)
+    dtype = np.int32 if group.is_integer else F
+    found = group.accumulate(np.array(points, dtype).T)
+    assert found.dtype == (np.int64 if group.is_integer else F)
     return found.tolist()
 
 
@@ -48,8 +48,8 @@ def test_sum_and_mean():
 def test_whole_means_are_sums():
     points = [[-1, -1, -1], [1, -1, 0]]
     for aggregate in ("sum", "mean"):
-        part = RowGroup(axes(3, width_bits=0), THREE.astype(np.int8), GAIN, "int8", aggregate=aggregate)
-        assert accumulate(part, *points) == [[7], [52]]
+        group = RowGroup(axes(3, width_bits=0), THREE.astype(np.int8), GAIN, "int8", aggregate=aggregate)
+        assert accumulate(group, *points) == [[7], [52]]
 
 
 def test_rows_are_added_in_rising_order():
@@ -62,47 +62,47 @@ def test_rows_are_added_in_rising_order():
 def test_median_of_means(n_groups, middle):
     # Groups of 5 rows: 5 | 2 3 | 1 2 2 | one each.
     table = counters(*[[0, s] for s in (1, 2, 4, 8, 20)])
-    part = RowGroup(axes(5), table, GAIN, aggregate="median_of_means", n_groups=n_groups)
-    assert accumulate(part, [1] * 5)[0][0] == F(middle)
+    group = RowGroup(axes(5), table, GAIN, aggregate="median_of_means", n_groups=n_groups)
+    assert accumulate(group, [1] * 5)[0][0] == F(middle)
 
 
 @pytest.mark.parametrize(("n_groups", "middle"), [(1, 47), (2, 7 + 40), (3, 12), (6, 4 + 8)])
 def test_whole_medians_are_of_sums_and_even_ones_are_not_halved(n_groups, middle):
     table = counters(*[[0, s] for s in (1, 2, 4, 8, 20, 12)], kind=np.int8)
-    part = RowGroup(axes(6, width_bits=0), table, GAIN, "int8", aggregate="median_of_means", n_groups=n_groups)
-    assert accumulate(part, [1] * 6) == [[middle]]
+    group = RowGroup(axes(6, width_bits=0), table, GAIN, "int8", aggregate="median_of_means", n_groups=n_groups)
+    assert accumulate(group, [1] * 6) == [[middle]]
 
 
 def test_several_numbers_a_counter():
     table = counters([[1, 2], [3, 4]], [[10, 20], [30, 40]])
-    part = RowGroup(axes(2), table, np.ones(2, F), aggregate="sum")
-    assert part.n_outputs == 2
-    assert accumulate(part, [-1, 1], [1, 1]) == [[31.0, 42.0], [33.0, 44.0]]
+    group = RowGroup(axes(2), table, np.ones(2, F), aggregate="sum")
+    assert group.n_outputs == 2
+    assert accumulate(group, [-1, 1], [1, 1]) == [[31.0, 42.0], [33.0, 44.0]]
 
 
 # -- between levels -----------------------------------------------------------------------------
 
 
 def test_floats_between_levels():
-    part = RowGroup(axes(1, 3, interpolate=True), counters([10, 20, 40]), GAIN, aggregate="sum")
+    group = RowGroup(axes(1, 3, interpolate=True), counters([10, 20, 40]), GAIN, aggregate="sum")
     # Three levels around 0: level 1 is its middle.
     points = [[-9.0], [-1.0], [-0.25], [0.0], [0.5], [1.0], [9.0], [2.0**64]]
-    assert accumulate(part, *points) == [[10.0], [10.0], [17.5], [20.0], [30.0], [40.0], [40.0], [40.0]]
-    assert part.hashes.buckets(np.array(points, F).T, 0).tolist() == [0, 0, 0, 1, 1, 1, 1, 1]
+    assert accumulate(group, *points) == [[10.0], [10.0], [17.5], [20.0], [30.0], [40.0], [40.0], [40.0]]
+    assert group.hashes.buckets(np.array(points, F).T, 0).tolist() == [0, 0, 0, 1, 1, 1, 1, 1]
 
 
 def test_whole_numbers_between_levels():
-    part = RowGroup(
+    group = RowGroup(
         axes(1, 3, 2, interpolate=True), counters([10, 20, 40], kind=np.int8), GAIN, "int8", aggregate="sum"
     )
     points = [[-99], [-4], [-1], [0], [2], [4], [99]]
-    assert accumulate(part, *points) == [[40], [40], [70], [80], [120], [160], [160]]
-    assert part.hashes.buckets(np.array(points, np.int32).T, 0).tolist() == [0, 0, 0, 1, 1, 1, 1]
+    assert accumulate(group, *points) == [[40], [40], [70], [80], [120], [160], [160]]
+    assert group.hashes.buckets(np.array(points, np.int32).T, 0).tolist() == [0, 0, 0, 1, 1, 1, 1]
 
 
 def test_two_levels_are_one_step():
-    part = RowGroup(axes(1, 2, interpolate=True), counters([0, 8]), GAIN, aggregate="sum")
-    assert accumulate(part, [-0.5], [-0.25], [0.0], [0.5]) == [[0.0], [2.0], [4.0], [8.0]]
+    group = RowGroup(axes(1, 2, interpolate=True), counters([0, 8]), GAIN, aggregate="sum")
+    assert accumulate(group, [-0.5], [-0.25], [0.0], [0.5]) == [[0.0], [2.0], [4.0], [8.0]]
 
 
 # -- decoding -----------------------------------------------------------------------------------
@@ -110,9 +110,9 @@ def test_two_levels_are_one_step():
 
 def test_a_decode_matrix_of_rows():
     decode = np.array([[1, -1], [10, 0], [0, 100]], F)
-    part = RowGroup(axes(3), THREE, GAIN, aggregate="sum", row_decode=decode)
-    assert part.n_outputs == 2
-    assert accumulate(part, *POINTS) == [[21.0, 399.0], [30.0, 3990.0], [210.0, 390.0]]
+    group = RowGroup(axes(3), THREE, GAIN, aggregate="sum", row_decode=decode)
+    assert group.n_outputs == 2
+    assert accumulate(group, *POINTS) == [[21.0, 399.0], [30.0, 3990.0], [210.0, 390.0]]
     whole = RowGroup(
         axes(3, width_bits=0), THREE.astype(np.int8), GAIN, "int8", aggregate="sum", row_decode=decode.astype(np.int8)
     )
@@ -122,9 +122,9 @@ def test_a_decode_matrix_of_rows():
 def test_a_shared_decode_matrix():
     table = counters([[1, 2], [3, 4]], [[10, 20], [30, 40]])
     decode = np.array([[1, 0, 2], [0, -1, 0.5]], F)
-    part = RowGroup(axes(2), table, GAIN, aggregate="sum", shared_decode=decode)
-    assert part.n_outputs == 3
-    assert accumulate(part, [-1, 1]) == [[31.0, -42.0, 62.0 + 21.0]]
+    group = RowGroup(axes(2), table, GAIN, aggregate="sum", shared_decode=decode)
+    assert group.n_outputs == 3
+    assert accumulate(group, [-1, 1]) == [[31.0, -42.0, 62.0 + 21.0]]
 
 
 def test_bits_are_dropped_before_a_whole_shared_decode():
@@ -132,14 +132,14 @@ def test_bits_are_dropped_before_a_whole_shared_decode():
     decode = np.array([[3], [10]], np.int8)
     options = {"aggregate": "sum", "shared_decode": decode}
     for shift, value in ((0, -5 * 3 + 7 * 10), (1, -3 * 3 + 3 * 10), (31, -1 * 3)):
-        part = RowGroup(axes(1, width_bits=0), table, GAIN, "int8", **options, decode_shift=shift)
-        assert accumulate(part, [-1]) == [[value]]
+        group = RowGroup(axes(1, width_bits=0), table, GAIN, "int8", **options, decode_shift=shift)
+        assert accumulate(group, [-1]) == [[value]]
 
 
 def test_a_decoded_mean_is_decoded_after_the_division():
     decode = np.array([[3.0]], F)
-    part = RowGroup(axes(3), THREE, GAIN, shared_decode=decode)
-    assert accumulate(part, [-1, -1, -1]) == [[float(F(F(7) / F(3)) * F(3))]]
+    group = RowGroup(axes(3), THREE, GAIN, shared_decode=decode)
+    assert accumulate(group, [-1, -1, -1]) == [[float(F(F(7) / F(3)) * F(3))]]
 
 
 # -- bounds -------------------------------------------------------------------------------------
@@ -199,12 +199,12 @@ def test_bounds_of_codes(hashes, bound):
 
 def test_codes_that_could_overflow_are_refused():
     rows = RowHashes(lsh.L2(1.0), 1, 2, 65_536, width_bits=0)
-    part = RowGroup(rows, np.zeros((1, 2, 1), np.int8), GAIN, "int8")
-    part.check_bounds(32_767)
+    group = RowGroup(rows, np.zeros((1, 2, 1), np.int8), GAIN, "int8")
+    group.check_bounds(32_767)
     with pytest.raises(
         InputError, match=f"a sum could reach {65_536 * 32_768 + 1}; .*Use smaller counters or fewer rows"
     ):
-        part.check_bounds(32_768)
+        group.check_bounds(32_768)
 
 
 # -- sizes --------------------------------------------------------------------------------------
@@ -231,13 +231,19 @@ def test_nbytes_of_thresholds(largest, size):
     assert threshold_nbytes(thresholds, 0) == size
     assert threshold_nbytes(thresholds, None) == 4
     pool = CodePool("threshold", 2, 9, width_bits=0, columns=np.array([8, 0]), thresholds=thresholds)
-    part = RowGroup(PooledRows(pool, 1, 2), np.zeros((1, 4, 1), np.int8), GAIN, "int8")
-    assert part.nbytes == 4 + 4 + 1 + 2 * size  # counters, gain, two columns of four bits, thresholds
+    group = RowGroup(PooledRows(pool, 1, 2), np.zeros((1, 4, 1), np.int8), GAIN, "int8")
+    assert group.nbytes == 4 + 4 + 1 + 2 * size  # counters, gain, two columns of four bits, thresholds
 
 
 def test_sizes_of_a_part():
-    part = RowGroup(axes(3), THREE, GAIN)
-    assert (part.n_rows, part.n_outputs, part.is_whole, part.interpolates, part.decode) == (3, 1, False, False, None)
+    group = RowGroup(axes(3), THREE, GAIN)
+    assert (group.n_rows, group.n_outputs, group.is_integer, group.interpolates, group.decode) == (
+        3,
+        1,
+        False,
+        False,
+        None,
+    )
 
 
 # -- refused ------------------------------------------------------------------------------------
@@ -251,7 +257,7 @@ BAD = {
     ),
     "another dtype": (
         lambda: RowGroup(axes(3), THREE, GAIN, "int8"),
-        "counters have dtype float32; 'int8' is kept as int8",
+        "counters have dtype float32; 'int8' is stored as int8",
     ),
     "too large": (lambda: RowGroup(W, I8, GAIN, "int4"), "counters reach beyond 7"),
     "floats in int": (
@@ -272,7 +278,7 @@ BAD = {
     ),
     "more groups than rows": (
         lambda: RowGroup(axes(3), THREE, GAIN, aggregate="median_of_means", n_groups=4),
-        "n_groups=4; allowed is a whole number from 1 to 3",
+        "n_groups=4; allowed is an integer from 1 to 3",
     ),
     "unequal groups": (
         lambda: RowGroup(W, I8, GAIN, "int8", aggregate="median_of_means", n_groups=2),

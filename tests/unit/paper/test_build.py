@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from repsketch import KernelModel, build_sketch, lsh
-from repsketch.paper.build import spread_levels
+from repsketch.paper.build import with_covering_bandwidth
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def kernel():
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 def test_levels_cover_two_deviations_either_side(kernel, scale):
     X = scale * np.random.default_rng(1).normal(size=(2_000, 3))
-    spread = spread_levels(kernel, X, n_buckets=8)
+    spread = with_covering_bandwidth(kernel, X, n_buckets=8)
     z = kernel.transform(X).astype(np.float64)
     assert spread.family.bandwidth == pytest.approx(0.5 * np.sqrt(z.var(axis=0).sum()))
     # The points of a spread kernel lie on the data here, so that its middle is the levels' middle.
@@ -35,4 +35,4 @@ def test_levels_cover_two_deviations_either_side(kernel, scale):
 
 
 def test_data_without_spread_keep_the_kernels_width(kernel):
-    assert spread_levels(kernel, np.ones((5, 3)), 8) is kernel
+    assert with_covering_bandwidth(kernel, np.ones((5, 3)), 8) is kernel

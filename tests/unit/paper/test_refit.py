@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from repsketch import KernelModel, Sketch, build_sketch, lsh
 from repsketch.errors import InputError
-from repsketch.paper.build import spread_levels
+from repsketch.paper.build import with_covering_bandwidth
 from repsketch.paper.refit import STRENGTHS
 
 STRENGTH = 0.01
@@ -214,13 +214,13 @@ def test_levels_spread_over_the_data():
         np.zeros((1, 2), np.float32), np.ones((1, 1), np.float32), np.zeros(1, np.float32), lsh.L2(50.0)
     )
     X = rng.normal(size=(2_000, 2)).astype(np.float32)
-    spread = spread_levels(kernel, X, n_buckets=16)
+    spread = with_covering_bandwidth(kernel, X, n_buckets=16)
     assert spread.family.bandwidth == pytest.approx(4 * np.sqrt(X.var(axis=0).sum()) / 16, rel=1e-5)
     before, after = (build_sketch(model, n_rows=100, n_buckets=16, fold="direct") for model in (kernel, spread))
     used = [np.mean([len(np.unique(column)) for column in sketch.buckets(X).T]) for sketch in (before, after)]
     assert used[0] < 4
     assert used[1] > 8
-    assert spread_levels(kernel, np.ones((5, 2)), n_buckets=16).family == kernel.family
+    assert with_covering_bandwidth(kernel, np.ones((5, 2)), n_buckets=16).family == kernel.family
 
 
 def test_sparse_is_dense():

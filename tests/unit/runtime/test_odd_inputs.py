@@ -267,5 +267,5 @@ def test_masked_text_is_named(runtime):
 @pytest.mark.parametrize("n_threads", [0, -1, 1.0, 2.5, True, "2", None, np.float64(2), [2]], ids=repr)
 def test_other_numbers_of_threads(runtime, n_threads):
     for X in (table(), table().astype(np.float64)):
-        with pytest.raises(InputError, match=r"n_threads=.*; allowed is a whole number of at least 1"):
+        with pytest.raises(InputError, match=r"n_threads=.*; allowed is an integer of at least 1"):
             runtime.outputs(X, n_threads)

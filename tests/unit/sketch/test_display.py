@@ -83,7 +83,7 @@ class Comparison:
 
     metric: str
     rows: tuple
-    verdict: str | None
+    conclusion: str | None
 
 
 class Reader(HTMLParser):

@@ -9,7 +9,7 @@ import pytest
 
 from repsketch.errors import InputError, MissingExtraError, TeacherError
 from repsketch.teacher import as_teacher
-from support.answers import by_sevens
+from support.outputs import by_sevens
 
 N_ROWS, N_FEATURES = 240, 4
 
@@ -20,7 +20,7 @@ class TestBadAnswers:
         def model(rows):
             return np.where(rows[:, 0] >= 100, value, rows[:, 0])
 
-        with pytest.raises(TeacherError, match=rf"answered {value} for row 100 of X in column 0"):
+        with pytest.raises(TeacherError, match=rf"returned {value} for row 100 of X in column 0"):
             by_sevens(model).label(np.arange(N_ROWS)[:, None])
 
     @pytest.mark.parametrize(

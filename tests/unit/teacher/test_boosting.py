@@ -7,7 +7,7 @@ import pytest
 
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
-from support.answers import by_sevens, centred_logs, log_odds, softmax
+from support.outputs import by_sevens, centred_logs, log_odds, softmax
 
 N_ROWS, N_FEATURES = 240, 4
 

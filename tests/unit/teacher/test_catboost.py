@@ -8,7 +8,7 @@ import pytest
 
 import repsketch as rs
 from repsketch.teacher import as_teacher
-from support.answers import by_sevens, log_odds
+from support.outputs import by_sevens, log_odds
 
 catboost = pytest.importorskip("catboost")
 N_ROWS = 160
@@ -57,8 +57,8 @@ def test_compress(frame, labels, place, caplog, capfd):
     assert capfd.readouterr() == ("", "")  # CatBoost prints a line for each tree unless verbose=False
     said = [record.getMessage() for record in caplog.records if record.name == "repsketch.teacher.out_of_fold"]
     if place == "constructor":
-        assert said == ["out-of-fold answers of CatBoostClassifier: used, from 4 copies"]
+        assert said == ["out-of-fold outputs of CatBoostClassifier: used, from 4 copies"]
     else:
         assert len(said) == 1
-        assert said[0].startswith("out-of-fold answers of CatBoostClassifier: not used, because a copy cannot be")
+        assert said[0].startswith("out-of-fold outputs of CatBoostClassifier: not used, because a copy cannot be")
         assert "CatBoostError" in said[0]

@@ -5,7 +5,7 @@ import pytest
 
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
-from support.answers import LIMIT, by_sevens, log_odds, softmax
+from support.outputs import LIMIT, by_sevens, log_odds, softmax
 
 N_ROWS, N_FEATURES = 240, 4
 

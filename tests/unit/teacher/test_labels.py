@@ -10,7 +10,7 @@ import pytest
 import repsketch as rs
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
-from support.answers import LIMIT, by_sevens, centred_logs
+from support.outputs import LIMIT, by_sevens, centred_logs
 
 N_ROWS = 240
 
@@ -146,7 +146,7 @@ class TestAmbiguous:
         assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
     def test_too_many_to_be_labels(self):
-        with pytest.raises(TeacherError, match=r"1,500 different whole numbers.* pass task='regression'"):
+        with pytest.raises(TeacherError, match=r"1,500 different integers.* pass task='regression'"):
             as_teacher(lambda X: np.arange(len(X)), task="classification").label(np.zeros((1500, 1)))
 
     def test_text_is_no_regression(self, X, binary):
@@ -158,7 +158,7 @@ class TestAmbiguous:
             def predict_proba(self, X):
                 return binary
 
-        with pytest.raises(TeacherError, match=r"labels such as '\w+', but its answers should be probabilities"):
+        with pytest.raises(TeacherError, match=r"labels such as '\w+', but its outputs should be probabilities"):
             as_teacher(Model()).label(X)
 
     @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ class TestAmbiguous:
         [
             (["yes"] * N_ROWS, "label 'yes' for all 240 rows; .* two or more"),
             ([3] * N_ROWS, "label 3 for all 240 rows; .* two or more"),
-            (np.array(["a", "b", None, "a"] * 60, object), "answered None for row 2, after 'a' for row 0"),
-            (np.array(["a", "b", 3, "a"] * 60, object), "answered 3 for row 2, after 'a' for row 0"),
+            (np.array(["a", "b", None, "a"] * 60, object), "returned None for row 2, after 'a' for row 0"),
+            (np.array(["a", "b", 3, "a"] * 60, object), "returned 3 for row 2, after 'a' for row 0"),
             (np.array([None, "a"] * 120, object), "dtype object"),
             ([["a", "b"]] * N_ROWS, r"labels of shape \(240, 2\); allowed is one label"),
             ([b"a", b"b"] * 120, r"dtype \|S1"),

@@ -10,7 +10,7 @@ import pytest
 import repsketch as rs
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
-from support.answers import LIMIT, by_sevens, log_odds, softmax
+from support.outputs import LIMIT, by_sevens, log_odds, softmax
 
 
 def sigmoid(z):
@@ -160,13 +160,13 @@ class TestLog:
         teacher = by_sevens(Estimates())
         teacher.label(X)
         teacher.label(X)
-        assert caplog.messages == ["teacher Estimates: classification of 2 classes, answers read as probabilities"]
+        assert caplog.messages == ["teacher Estimates: classification of 2 classes, outputs read as probabilities"]
         caplog.clear()
         as_teacher(lambda X: binary, classes=["yes", "no"]).label(X)
-        assert caplog.messages[0].endswith("classification of 2 classes, answers read as labels")
+        assert caplog.messages[0].endswith("classification of 2 classes, outputs read as labels")
         caplog.clear()
         as_teacher(Predicts()).label(X)
-        assert caplog.messages == ["teacher Predicts: regression of 1 output, answers read as values"]
+        assert caplog.messages == ["teacher Predicts: regression of 1 output, outputs read as values"]
 
 
 def test_certainty_of_probabilities_is_bounded():

@@ -5,7 +5,7 @@ import pytest
 
 from repsketch.errors import InputError, TeacherError
 from repsketch.teacher import as_teacher
-from support.answers import centred_logs, softmax
+from support.outputs import centred_logs, softmax
 
 N_ROWS, N_FEATURES = 240, 4
 

@@ -15,10 +15,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
 from repsketch.teacher import out_of_fold as folds
-from repsketch.teacher.out_of_fold import N_FOLDS, answers_out_of_fold, as_chances
+from repsketch.teacher.out_of_fold import N_FOLDS, as_soft_labels, out_of_fold_outputs
 
 N = 120
-KEPT = np.arange(90)
+TRAIN_ROWS = np.arange(90)
 
 
 def table(n_classes):
@@ -28,7 +28,7 @@ def table(n_classes):
 
 
 def out_of_fold(model, X, y, **options):
-    return answers_out_of_fold(model, X, y, KEPT, as_teacher(model).label(X), seed=1, progress=False, **options)
+    return out_of_fold_outputs(model, X, y, TRAIN_ROWS, as_teacher(model).label(X), seed=1, progress=False, **options)
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
@@ -36,26 +36,26 @@ def test_no_row_has_a_say_in_its_own_answer(n_classes):
     X, y = table(n_classes)
     kind = DecisionTreeClassifier if n_classes else DecisionTreeRegressor
     model = kind(random_state=0).fit(X, y)
-    answers = out_of_fold(model, X, y)
+    outputs = out_of_fold(model, X, y)
     changed = y.copy()
     changed[7] = (changed[7] + 1) % n_classes if n_classes else changed[7] + 10.0
     again = out_of_fold(model, X, changed)
-    assert np.array_equal(again[7], answers[7])
-    assert not np.array_equal(again, answers)
-    own = as_chances(as_teacher(model).label(X))
-    assert answers.shape == own.shape
-    assert np.abs(own - answers)[KEPT].mean() > 0.1  # the tree knows its own rows by heart
+    assert np.array_equal(again[7], outputs[7])
+    assert not np.array_equal(again, outputs)
+    own = as_soft_labels(as_teacher(model).label(X))
+    assert outputs.shape == own.shape
+    assert np.abs(own - outputs)[TRAIN_ROWS].mean() > 0.1  # the tree knows its own rows by heart
 
 
-def test_rows_that_are_not_kept_teach_nobody_and_are_answered_by_all():
+def test_rows_that_are_no_training_rows_get_the_mean_of_all_copies():
     X, y = table(0)
     model = LinearRegression().fit(X, y)
-    answers = out_of_fold(model, X, y)
+    outputs = out_of_fold(model, X, y)
     changed = y.copy()
     changed[90:] += 100.0
-    np.testing.assert_array_equal(out_of_fold(model, X, changed), answers)
-    whole = LinearRegression().fit(X[KEPT], y[KEPT]).predict(X[90:])
-    np.testing.assert_allclose(answers[90:, 0], whole, atol=0.2)  # a mean of N_FOLDS models of nearly as many rows
+    np.testing.assert_array_equal(out_of_fold(model, X, changed), outputs)
+    whole = LinearRegression().fit(X[TRAIN_ROWS], y[TRAIN_ROWS]).predict(X[90:])
+    np.testing.assert_allclose(outputs[90:, 0], whole, atol=0.2)  # a mean of N_FOLDS models of nearly as many rows
     assert N_FOLDS > 1
 
 
@@ -78,12 +78,12 @@ def test_few_rows():
     X, y = table(2)
     model = LogisticRegression().fit(X, y)
     labelled = as_teacher(model).label(X)
-    assert answers_out_of_fold(model, X, y, KEPT[:20], labelled, seed=1, progress=False) is None
+    assert out_of_fold_outputs(model, X, y, TRAIN_ROWS[:20], labelled, seed=1, progress=False) is None
 
 
 def test_copies_that_take_too_long():
     X, y = table(2)
-    assert out_of_fold(LogisticRegression().fit(X, y), X, y, longest=0.0) is None
+    assert out_of_fold(LogisticRegression().fit(X, y), X, y, max_seconds=0.0) is None
 
 
 class Stubborn(LogisticRegression):
@@ -112,7 +112,7 @@ def test_whatever_a_copy_raises_is_logged_and_nothing_leaks(error, caplog, capfd
         ("WARNING", "repsketch.teacher.out_of_fold")
     ]
     message = caplog.messages[0]
-    assert message.startswith("out-of-fold answers of Stubborn: not used, because a copy cannot be trained")
+    assert message.startswith("out-of-fold outputs of Stubborn: not used, because a copy cannot be trained")
     assert f"{type(error).__name__}: {error}" in message
     assert "\n" not in message
     assert capfd.readouterr() == ("", "")
@@ -121,10 +121,10 @@ def test_whatever_a_copy_raises_is_logged_and_nothing_leaks(error, caplog, capfd
 def test_a_user_who_sees_progress_sees_it(capfd):
     X, y = table(2)
     model = stubborn(X, y, RuntimeError("no licence"))
-    assert answers_out_of_fold(model, X, y, KEPT, as_teacher(model).label(X), seed=1, progress=True) is None
+    assert out_of_fold_outputs(model, X, y, TRAIN_ROWS, as_teacher(model).label(X), seed=1, progress=True) is None
     out, err = capfd.readouterr()
     assert out == ""
-    assert err.startswith("repsketch: out-of-fold answers of Stubborn: not used")
+    assert err.startswith("repsketch: out-of-fold outputs of Stubborn: not used")
     assert err.count("\n") == 1
 
 
@@ -139,21 +139,21 @@ class _Slow(LogisticRegression):
         return super().fit(X, y)
 
 
-@pytest.mark.parametrize(("longest", "n_copies"), [(5.0, 0), (100.0, N_FOLDS)])
-def test_a_copy_on_few_rows_tells_whether_there_is_time(longest, n_copies, monkeypatch):
+@pytest.mark.parametrize(("max_seconds", "n_copies"), [(5.0, 0), (100.0, N_FOLDS)])
+def test_a_copy_on_few_rows_tells_whether_there_is_time(max_seconds, n_copies, monkeypatch):
     clock = SimpleNamespace(passed=0.0)
     clock.monotonic = lambda: clock.passed
     monkeypatch.setattr(folds, "time", clock)
-    monkeypatch.setattr(folds, "LONGEST", 1_000.0)
+    monkeypatch.setattr(folds, "MAX_SECONDS", 1_000.0)
     X = np.random.default_rng(0).normal(size=(9_000, 2))
     y = X[:, 0] > 0
     model = _Slow().fit(X, y)
     _Slow.sizes.clear()
-    answers = answers_out_of_fold(
-        model, X, y, np.arange(8_000), as_teacher(model).label(X), seed=0, longest=longest, progress=False
+    outputs = out_of_fold_outputs(
+        model, X, y, np.arange(8_000), as_teacher(model).label(X), seed=0, max_seconds=max_seconds, progress=False
     )
-    assert _Slow.sizes == [folds.N_PILOT] + [6_000] * n_copies
-    assert (answers is None) == (n_copies == 0)
+    assert _Slow.sizes == [folds.PILOT_ROWS] + [6_000] * n_copies
+    assert (outputs is None) == (n_copies == 0)
 
 
 def test_an_interrupt_is_no_reason_to_go_on():
@@ -164,14 +164,17 @@ def test_an_interrupt_is_no_reason_to_go_on():
 
 @pytest.mark.parametrize(
     ("reason", "options"),
-    [("only 20 rows", {"kept": KEPT[:20]}), ("0 seconds", {"longest": 0.0})],
+    [("only 20 rows", {"train_rows": TRAIN_ROWS[:20]}), ("0 seconds", {"max_seconds": 0.0})],
 )
 def test_the_reason_is_logged(reason, options, caplog):
     X, y = table(2)
     model = LogisticRegression().fit(X, y)
-    given = {"kept": KEPT, **options}
+    given = {"train_rows": TRAIN_ROWS, **options}
     with caplog.at_level("INFO", "repsketch"):
-        assert answers_out_of_fold(model, X, y, given.pop("kept"), as_teacher(model).label(X), seed=1, **given) is None
+        assert (
+            out_of_fold_outputs(model, X, y, given.pop("train_rows"), as_teacher(model).label(X), seed=1, **given)
+            is None
+        )
     said = [record for record in caplog.records if record.name == "repsketch.teacher.out_of_fold"]
     assert [record.levelname for record in said] == ["INFO"]
     assert reason in said[0].getMessage()

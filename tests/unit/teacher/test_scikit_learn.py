@@ -5,7 +5,7 @@ import pytest
 
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
-from support.answers import LIMIT, by_sevens, centred_logs, log_odds
+from support.outputs import LIMIT, by_sevens, centred_logs, log_odds
 
 N_ROWS, N_FEATURES = 240, 4
 

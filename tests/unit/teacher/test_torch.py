@@ -7,7 +7,7 @@ import pytest
 
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
-from support.answers import by_sevens
+from support.outputs import by_sevens
 
 N_ROWS, N_FEATURES = 240, 4
 
@@ -80,7 +80,7 @@ class TestTorch:
         np.testing.assert_array_equal(teacher.label(sparse.csr_array(X)).values, teacher.label(X).values)
 
     def test_a_tuple_is_refused(self, X):
-        with pytest.raises(TeacherError, match="answered with a tuple"):
+        with pytest.raises(TeacherError, match="returned a tuple"):
             as_teacher(self.torch.nn.LSTM(N_FEATURES, 2)).label(X)
 
     def test_survives_pickle(self, X):

@@ -130,7 +130,7 @@ def test_bytes_are_rounded_up(bits, nbytes):
 
 
 def test_bits_must_be_positive():
-    with pytest.raises(InputError, match="bits=0; allowed is a whole number from 1 up"):
+    with pytest.raises(InputError, match="bits=0; allowed is an integer from 1 up"):
         Cost.of_mlp([1, 1]).nbytes(0)
 
 

@@ -1,20 +1,22 @@
 """Time limits: long fits are cut short or given up, and there is always a sketch."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-import repsketch as rs
+from repsketch.compress import compress_with_effort
 from repsketch.train import clock
-from repsketch.train import search as searching
 from repsketch.train.clock import Clock
+from repsketch.train.effort import MAX_RETRAINED_ROWS, NORMAL, SCREENING
+from repsketch.train.fitter import RecipeFitter
 from repsketch.train.recipes import Recipe
-from repsketch.train.search import GLANCE, Bench, search
+from repsketch.train.search import search
 from repsketch.train.training_data import TrainingData
 
 X = np.random.default_rng(0).normal(size=(600, 4)).astype(np.float32)
-PROBLEM = TrainingData.of(X, np.sin(2.0 * X[:, :1]) + X[:, 1:2], None, "regression")
+DATA = TrainingData.of(X, np.sin(2.0 * X[:, :1]) + X[:, 1:2], None, "regression")
 
 
 def late_after(n_questions):
@@ -24,22 +26,22 @@ def late_after(n_questions):
 
 def test_interpolated_rows_are_given_up():
     recipe = Recipe("interpolated", 0.0, n_components=4)
-    assert Bench(PROBLEM, 600, 0, GLANCE, late_after(20)).fit(recipe) is None
-    assert Bench(PROBLEM, 600, 0, GLANCE).fit(recipe) is not None
+    assert RecipeFitter(DATA, 600, 0, SCREENING, late_after(20)).fit(recipe) is None
+    assert RecipeFitter(DATA, 600, 0, SCREENING).fit(recipe) is not None
 
 
-@pytest.mark.parametrize(("fewest", "n_rows"), [(0, 3), (9, 9)])
-def test_greedy_rows_are_cut_short(fewest, n_rows):
+@pytest.mark.parametrize(("min_rows", "n_rows"), [(0, 3), (9, 9)])
+def test_greedy_rows_are_cut_short(min_rows, n_rows):
     recipe = Recipe("thresholds", 0.0, counter_type="int8")
-    cut = Bench(PROBLEM, 600, 0, GLANCE, late_after(2) if not fewest else late_after(0), fewest).fit(recipe)
+    cut = RecipeFitter(DATA, 600, 0, SCREENING, late_after(2) if not min_rows else late_after(0), min_rows).fit(recipe)
     assert cut.n_rows == n_rows
-    assert Bench(PROBLEM, 600, 0, GLANCE).fit(recipe).n_rows > 9
+    assert RecipeFitter(DATA, 600, 0, SCREENING).fit(recipe).n_rows > 9
 
 
 def test_a_search_that_is_late_from_the_start_finds_something(monkeypatch):
     seconds = itertools.count(0.0, 100.0)
     monkeypatch.setattr(clock.time, "monotonic", lambda: next(seconds))
-    found = search(PROBLEM, 600, time_limit=1.0, progress=False)
+    found = search(DATA, 600, time_limit=1.0, progress=False)
     assert len(found) == 1
 
 
@@ -51,14 +53,14 @@ def test_a_clock():
 
 
 def test_no_more_rows_than_a_time_limit_allows(monkeypatch):
-    sizes, fit = [], Bench.fit
+    sizes, fit = [], RecipeFitter.fit
 
-    def counted(bench, recipe):
-        sizes.append(len(bench.problem.kept))
-        return fit(bench, recipe)
+    def counted(fitter, recipe):
+        sizes.append(len(fitter.data.train_rows))
+        return fit(fitter, recipe)
 
-    monkeypatch.setattr(searching, "ROWS_A_SECOND", 500)
-    monkeypatch.setattr(Bench, "fit", counted)
-    big = np.random.default_rng(0).normal(size=(searching.SMALL_ROWS + 1_000, 3))
-    rs.compress(None, big, big[:, 0] > 0, budget="200B", time_limit=9.0, random_state=0, progress=False)
-    assert max(sizes) <= GLANCE.n_rows
+    monkeypatch.setattr(RecipeFitter, "fit", counted)
+    big = np.random.default_rng(0).normal(size=(MAX_RETRAINED_ROWS + 1_000, 3))
+    options = {"budget": "200B", "time_limit": 9.0, "random_state": 0, "progress": False}
+    compress_with_effort(None, big, big[:, 0] > 0, **options, effort=replace(NORMAL, rows_per_second=500))
+    assert max(sizes) <= SCREENING.n_rows

@@ -7,7 +7,7 @@ import pytest
 
 from repsketch.model import Model
 from repsketch.sketch import CompiledSketch
-from repsketch.train.assemble import summed_part, threshold_rows
+from repsketch.train.assemble import summed_rows, threshold_rows
 from repsketch.train.candidates import Bits, Thresholds
 from repsketch.train.columns import find_kinds, ranged_inputs
 from repsketch.train.greedy import choose_codes, grow_rows
@@ -97,7 +97,7 @@ def test_a_code_in_use_is_taken_where_a_new_one_gains_little_more(place):
 def grown(n_outputs=1, n_rows=12, seed=3):
     rng = np.random.default_rng(seed)
     codes, loss = candidates("thresholds", rng), objective(n_outputs, rng)
-    return codes, loss, grow_rows(codes, loss, n_rows, 2, rate=0.5, strength=STRENGTH)
+    return codes, loss, grow_rows(codes, loss, n_rows, 2, shrinkage=0.5, strength=STRENGTH)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
@@ -143,23 +143,23 @@ def test_sweeps_on_the_grid_are_no_worse_than_rounding(seed, largest):
     grid = grid_for(fitted.values, largest, 1.0)
     rounded = sweep(fitted, loss, 0, strength=STRENGTH, grid=grid)
     swept = sweep(fitted, loss, 4, strength=STRENGTH, grid=grid)
-    whole = swept.values / grid.step
-    np.testing.assert_allclose(whole, np.rint(whole), atol=1e-9)
-    assert np.abs(whole).max() <= largest + 1e-9
+    multiples = swept.values / grid.step
+    np.testing.assert_allclose(multiples, np.rint(multiples), atol=1e-9)
+    assert np.abs(multiples).max() <= largest + 1e-9
     assert penalised(loss, swept, STRENGTH) <= penalised(loss, rounded, STRENGTH) + 1e-9
 
 
 def test_towards_pulls_counters_there():
     _, loss, rows = grown()
     near = np.full_like(rows.values, 0.3)
-    held = sweep(rows, loss, 50, strength=1e9, towards=near)
-    np.testing.assert_allclose(held.values, near, atol=1e-3)
+    swept = sweep(rows, loss, 50, strength=1e9, towards=near)
+    np.testing.assert_allclose(swept.values, near, atol=1e-3)
 
 
 def test_absolute_error_falls_with_every_sweep():
     rng = np.random.default_rng(4)
     codes, loss = candidates("thresholds", rng), Absolute(rng.normal(size=(N, 1)))
-    rows = grow_rows(codes, loss, 8, 2, rate=0.5)
+    rows = grow_rows(codes, loss, 8, 2, shrinkage=0.5)
     losses = [loss.loss(outputs_of(sweep(rows, loss, n, strength=0.01))) for n in (0, 1, 4, 16)]
     assert losses[0] > losses[1] > losses[2] > losses[3]
 
@@ -180,8 +180,8 @@ def test_the_form_predicts_what_was_trained():
     grid = grid_for(rows.values, 7, 1.0)
     fitted = sweep(rows, loss, 3, strength=1.0, grid=grid)
     used, pooled = threshold_rows(inputs, codes, rows.codes)
-    part = summed_part(pooled, grid.whole(fitted.values), "int4", np.full(1, grid.step))
-    sketch = CompiledSketch(Model(used, None, (part,), fitted.offset.astype(np.float32)))
+    group = summed_rows(pooled, grid.multiples(fitted.values), "int4", np.full(1, grid.step))
+    sketch = CompiledSketch(Model(used, None, (group,), fitted.offset.astype(np.float32)))
     np.testing.assert_allclose(sketch.outputs(X), outputs_of(fitted), atol=1e-5)
     assert used.n_columns < 5
     accuracy = ((sketch.outputs(X) > 0) == (loss.targets > 0.5)).mean()

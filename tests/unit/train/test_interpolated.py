@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from repsketch.sketch import CompiledSketch
-from repsketch.train.columns import READINGS, find_kinds, projected_inputs
+from repsketch.train.columns import SCALINGS, find_kinds, projected_inputs
 from repsketch.train.interpolated import Shape, Student, TrainingRows, assemble, train_interpolated
 
 N = 400
@@ -13,8 +13,8 @@ N = 400
 
 @pytest.mark.parametrize(("n_classes", "has_linear"), [(0, True), (3, True), (3, False)])
 @pytest.mark.parametrize("projection_type", ["int8", "ternary"])
-@pytest.mark.parametrize("reading", READINGS)
-def test_the_form_predicts_what_was_trained(reading, projection_type, n_classes, has_linear):
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_the_form_predicts_what_was_trained(scaling, projection_type, n_classes, has_linear):
     """Values, and three classes decoded by one vector a row; coordinates and linear term are rounded once more.
 
     Three coordinates of -1, 0 and +1 learn less: over five seeds 89 of 100 classes on average, 82 at least.
@@ -23,11 +23,11 @@ def test_the_form_predicts_what_was_trained(reading, projection_type, n_classes,
     wave = np.sin(2.0 * X[:, 0]) + 0.25 * X[:, 1] + 0.5
     labels = wave[:, None] if not n_classes else np.eye(3)[np.digitize(wave, [-0.4, 0.4])]
     task = "classification" if n_classes else "regression"
-    inputs = projected_inputs(X, find_kinds(X), reading)
+    inputs = projected_inputs(X, find_kinds(X), scaling)
     values = inputs.values(X).T
-    lesson = TrainingRows(values, labels, None, 0.0, task)
+    train = TrainingRows(values, labels, None, 0.0, task)
     shape = Shape(3, 6, factored=bool(n_classes), projection_type=projection_type, has_linear=has_linear)
-    student = train_interpolated(lesson, lesson, shape, n_steps=400, seed=1)
+    student = train_interpolated(train, train, shape, n_steps=400, seed=1)
     unit, middle = np.full(labels.shape[1], 2.0), np.full(labels.shape[1], 0.5)
     model = assemble(student, inputs, unit, middle, task=task)
     outputs = CompiledSketch(model).outputs(X)
@@ -58,26 +58,26 @@ def test_torch_trains_in_one_thread(monkeypatch):
     monkeypatch.setattr(Student, "__call__", call)
     torch.set_num_threads(2)
     try:
-        lesson = TrainingRows(np.arange(40).reshape(20, 2), np.zeros((20, 1)), None, 0.0, "regression")
-        train_interpolated(lesson, lesson, Shape(1, 2), n_steps=4)
+        train = TrainingRows(np.arange(40).reshape(20, 2), np.zeros((20, 1)), None, 0.0, "regression")
+        train_interpolated(train, train, Shape(1, 2), n_steps=4)
         assert set(seen) == {1}
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("name", ["noise", "decay"])
+@pytest.mark.parametrize("name", ["noise", "weight_decay"])
 def test_noise_and_decay_keep_rows_from_being_learned_by_heart(name):
     """Labels drawn at random: there is nothing else to learn."""
     rng = np.random.default_rng(0)
     values, labels = rng.integers(-60, 60, (100, 20)), np.eye(2)[rng.integers(0, 2, 100)][:, 1:]
-    lesson = TrainingRows(values, labels, None, 0.0, "classification")
+    train = TrainingRows(values, labels, None, 0.0, "classification")
 
     def accuracy(amount: float) -> float:
-        student = train_interpolated(lesson, lesson, Shape(4, 8), n_steps=300, seed=0, **{name: amount})
+        student = train_interpolated(train, train, Shape(4, 8), n_steps=300, seed=0, **{name: amount})
         with torch.no_grad():
             outputs = student(torch.from_numpy(student.standardised(values))).numpy()
         return float(((outputs > 0) == (labels > 0.5)).mean())
 
     assert accuracy(0.0) > 0.95
-    assert accuracy({"noise": 2.0, "decay": 20.0}[name]) < 0.85
+    assert accuracy({"noise": 2.0, "weight_decay": 20.0}[name]) < 0.85

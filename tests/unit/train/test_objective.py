@@ -8,14 +8,14 @@ from repsketch.train.objective import Absolute, Logistic, Objective, Softmax
 RNG = np.random.default_rng(0)
 
 
-def chances(n: int, n_classes: int) -> np.ndarray:
+def probabilities(n: int, n_classes: int) -> np.ndarray:
     drawn = RNG.random((n, n_classes)) + 0.1
     return drawn / drawn.sum(axis=1, keepdims=True)
 
 
 OBJECTIVES = {
-    "logistic": Logistic(chances(20, 2)[:, :1]),
-    "softmax": Softmax(chances(20, 4)),
+    "logistic": Logistic(probabilities(20, 2)[:, :1]),
+    "softmax": Softmax(probabilities(20, 4)),
     "absolute": Absolute(RNG.normal(size=(20, 2)), delta=0.5),
 }
 

@@ -7,7 +7,7 @@ import pytest
 from repsketch.train.recipes import Recipe
 
 GREEDY = Recipe("thresholds", 0.5)
-SMOOTH = Recipe("interpolated", 0.5, rate=0.1, n_components=8)
+INTERPOLATED = Recipe("interpolated", 0.5, shrinkage=0.1, n_components=8)
 
 
 @pytest.mark.parametrize(
@@ -15,20 +15,20 @@ SMOOTH = Recipe("interpolated", 0.5, rate=0.1, n_components=8)
     [
         (GREEDY, "greedy rows over thresholds (4 per row, learning rate 0.3, int4)"),
         (
-            replace(GREEDY, family="fine thresholds", rate=0.05, counter_type="int8"),
+            replace(GREEDY, family="fine thresholds", shrinkage=0.05, counter_type="int8"),
             "greedy rows over fine thresholds (4 per row, learning rate 0.05, int8)",
         ),
         (
             replace(GREEDY, family="bits", n_concat=1),
             "greedy rows over random bits (1 per row, learning rate 0.3, int4)",
         ),
-        (SMOOTH, "interpolated rows over 8 components (8 levels, learning rate 0.02)"),
+        (INTERPOLATED, "interpolated rows over 8 components (8 levels, learning rate 0.02)"),
         (
-            replace(SMOOTH, n_components=1, projection_type="ternary"),
+            replace(INTERPOLATED, n_components=1, projection_type="ternary"),
             "interpolated rows over 1 ternary component (8 levels, learning rate 0.02)",
         ),
         (
-            replace(SMOOTH, n_stacked=2, speed=0.01),
+            replace(INTERPOLATED, n_stacked=2, learning_rate=0.01),
             "interpolated rows over 8 components, then greedy rows (8 levels, learning rate 0.01)",
         ),
     ],

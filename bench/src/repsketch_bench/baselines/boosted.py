@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from repsketch.checks import check_count
-from repsketch.compare.trees import FIXED, MOST_TREES, PATIENCE, tree_nbytes
+from repsketch.compare.trees import FIXED, MAX_TREES, PATIENCE, tree_nbytes
 from repsketch.errors import require
 from repsketch.progress import track
 
@@ -62,7 +62,7 @@ def fit_boosted(
                 "seed": random_state,
             },
             data,
-            min(MOST_TREES, nbytes // tree_nbytes(n_leaves)),
+            min(MAX_TREES, nbytes // tree_nbytes(n_leaves)),
             valid_sets=[held],
             callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)],
         )

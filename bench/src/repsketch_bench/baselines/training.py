@@ -49,14 +49,14 @@ def train_epochs(
     total_steps = n_epochs * -(-len(kept) // batch_size)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=total_steps)
 
-    def held_loss() -> float:
+    def validation_loss() -> float:
         network.eval()
         with torch.no_grad():
             return float(held_loss_of(network(data[held]), held))
 
     best, best_loss = network.state_dict(), float("inf")
     if may_stay:
-        best, best_loss = _copy_state(network), held_loss()
+        best, best_loss = _copy_state(network), validation_loss()
     for _ in track(range(n_epochs), title, n_epochs, enabled=progress):
         network.train()
         shuffled = kept[torch.randperm(len(kept), generator=generator)]
@@ -66,7 +66,7 @@ def train_epochs(
             loss.backward()
             optimizer.step()
             schedule.step()
-        loss_now = held_loss()
+        loss_now = validation_loss()
         if loss_now < best_loss:
             best, best_loss = _copy_state(network), loss_now
     network.load_state_dict(best)

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from repsketch.train import search as searching
+from repsketch.train.effort import NORMAL, SearchEffort
 from repsketch.train.recipes import Recipe
-from repsketch.train.search import Efforts
 from repsketch.train.training_data import TrainingData
 from repsketch.train.trials import Refit
 
@@ -22,14 +21,13 @@ class Ablation:
     has_teacher: bool = True
 
     @property
-    def efforts(self) -> Efforts:
-        """Those of a full search, but perhaps without refits."""
-        full = searching.EFFORTS
-        return full if self.has_refits else Efforts(*(replace(effort, refits=(AS_GROWN,)) for effort in full))
+    def effort(self) -> SearchEffort:
+        """That of a full search, but perhaps without refits."""
+        return NORMAL if self.has_refits else NORMAL.with_fits(lambda effort: replace(effort, refits=(AS_GROWN,)))
 
-    def problem(self, problem: TrainingData) -> TrainingData:
-        """The problem, perhaps without a teacher."""
-        return problem if self.has_teacher else replace(problem, answers=None)
+    def data(self, data: TrainingData) -> TrainingData:
+        """The data, perhaps without soft labels."""
+        return data if self.has_teacher else replace(data, soft_labels=None)
 
 
 def _no(family: str) -> Callable[[Recipe], Recipe | None]:
@@ -52,7 +50,7 @@ ABLATIONS = {
     "without ternary projections": Ablation(lambda recipe: None if recipe.projection_type == "ternary" else recipe),
     "without screened starts": Ablation(_only(start="principal")),
     "without noise": Ablation(_only(noise=0.0)),
-    "without decay": Ablation(_only(decay=0.0)),
+    "without decay": Ablation(_only(weight_decay=0.0)),
     "without reuse of codes": Ablation(_only(reuse=0.0)),
     "without refits": Ablation(has_refits=False),
     "without a teacher": Ablation(has_teacher=False),

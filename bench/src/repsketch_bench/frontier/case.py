@@ -72,7 +72,7 @@ class Case:
 
     def taught(self, answers: np.ndarray) -> TrainingData:
         """What is learned, with a teacher's answers (n, C): chances, or values."""
-        return self.plain.answered(answers)
+        return self.plain.with_soft_labels(answers)
 
     def score(self, outputs: np.ndarray) -> float:
         """Accuracy, or mean absolute error, of outputs (n, C) for the test rows."""

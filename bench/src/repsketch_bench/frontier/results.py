@@ -40,9 +40,9 @@ def _empty(job: Job) -> dict[str, Any]:
         "note": "",
         "environment": environment(),
         "settings": {
-            "n_rough": tuning.QUICK_ROUGH if job.is_quick else tuning.N_ROUGH,
-            "n_thorough": tuning.QUICK_THOROUGH if job.is_quick else tuning.N_THOROUGH,
-            "rough_rows": tuning.ROUGH_ROWS,
+            "n_screened": tuning.QUICK_SCREENED if job.is_quick else tuning.N_SCREENED,
+            "n_final": tuning.QUICK_FINAL if job.is_quick else tuning.N_FINAL,
+            "rough_rows": tuning.SCREENING_ROWS,
             "most_rows": MOST_ROWS,
             "n_folds": N_FOLDS,
         },

@@ -96,12 +96,12 @@ def _ours(case: Case, problem: TrainingData, job: Job) -> Iterable[tuple[int, di
     """The best sketch of every budget, rising; one that is better than any larger one is taken again, as of peers."""
     best: Trial | None = None
     ablation = ABLATIONS.get(job.method, Ablation())
-    problem = ablation.problem(problem)
+    problem = ablation.data(problem)
     for budget in sorted(job.budgets):
         started = time.perf_counter()
         try:
             found = search(
-                problem, budget, seed=job.seed, progress=False, change=ablation.change, efforts=ablation.efforts
+                problem, budget, seed=job.seed, progress=False, change=ablation.change, effort=ablation.effort
             )
         except InputError as error:  # nothing of the kind is so small
             yield budget, {"reason": str(error)}

@@ -9,7 +9,7 @@ import torch
 from repsketch.compare.features import Features
 from repsketch.errors import require
 from repsketch.teacher import TeacherOutputs
-from repsketch.teacher.out_of_fold import Fold, as_chances
+from repsketch.teacher.out_of_fold import Fold, as_soft_labels
 
 from ..baselines import train_mlp
 from ..baselines.boosted import FIXED
@@ -38,7 +38,7 @@ def answers_of(case: Case, fit: Fit) -> np.ndarray:
     """Out-of-fold answers (n, C) of one kind of teacher; rows held out teach nobody and get the mean of all answers."""
     X, y = case.table.X_train, case.table.y_train
     answers = np.zeros(case.plain.labels.shape)
-    for inside, outside, weights in Fold.split(len(X), case.plain.kept, case.seed):
+    for inside, outside, weights in Fold.split(len(X), case.plain.train_rows, case.seed):
         answers[outside] += weights * fit(X[inside], y[inside])(X[outside])
     return answers
 
@@ -86,7 +86,7 @@ def network_fit(case: Case) -> Fit:
         def answers(X: np.ndarray) -> np.ndarray:
             with torch.inference_mode():
                 outputs = network(torch.from_numpy(features.values(X))).numpy()
-            return as_chances(TeacherOutputs(outputs, case.table.task, None))
+            return as_soft_labels(TeacherOutputs(outputs, case.table.task, None))
 
         return answers
 

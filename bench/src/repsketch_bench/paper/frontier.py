@@ -11,7 +11,7 @@ import numpy as np
 
 from repsketch.errors import InputError
 from repsketch.paper import KernelModel
-from repsketch.paper.build import spread_levels
+from repsketch.paper.build import with_covering_bandwidth
 from repsketch.sketch import KernelSketch
 from repsketch.theory import Cost
 
@@ -92,7 +92,7 @@ def _refitted_sketches(case: PaperCase) -> Callable[[int], Iterator[KernelSketch
     @cache
     def refitted(p: int, n_concat: int, n_buckets: int, fold: str, n_rows: int) -> KernelSketch:
         model = kernel(p, n_concat)
-        model = spread_levels(model, X, n_buckets) if fold == "direct" else model
+        model = with_covering_bandwidth(model, X, n_buckets) if fold == "direct" else model
         sketch = paper_sketch(case, model, n_rows=n_rows, n_buckets=n_buckets, fold=fold)
         return sketch.refit(X, wanted, progress=False)
 

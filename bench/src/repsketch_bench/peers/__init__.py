@@ -1,6 +1,6 @@
 """Peers of a sketch: models of at most so many bytes, every number in its stored size, all tuned by one rule.
 
-Each module fits one kind with ``fit(problem, nbytes, seed=..., is_distilled=...)``, which gives a ``Budgeted`` or None.
+Each module fits one kind with ``fit(data, nbytes, seed=..., is_distilled=...)``, which gives a ``PeerModel`` or None.
 """
 
 from typing import NamedTuple
@@ -8,22 +8,22 @@ from typing import NamedTuple
 from repsketch.compare.boosted import Boosted
 from repsketch.compare.linear import Linear
 from repsketch.compare.network import Network
-from repsketch.compare.peer import Budgeted
+from repsketch.compare.peer import PeerModel
 from repsketch.compare.peers import fit_peers
-from repsketch.compare.tuning import Kind, tune_each
+from repsketch.compare.tuning import PeerMethod, tune_each
 
 from .forest import Forest
 from .fourier import Fourier
 from .prototypes import Prototypes
 from .pruned import Pruned
 
-__all__ = ["PEERS", "Budgeted", "Peer", "fit_peers", "tune_each"]
+__all__ = ["PEERS", "Peer", "PeerModel", "fit_peers", "tune_each"]
 
 
 class Peer(NamedTuple):
     """A method that sketches are compared with."""
 
-    kind: type[Kind]
+    kind: type[PeerMethod]
     is_distilled: bool
 
 

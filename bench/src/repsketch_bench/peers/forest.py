@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from repsketch.compare.features import Features
-from repsketch.compare.peer import SPLIT_NBYTES, Budgeted, held_loss, offset_nbytes, stored_offset
-from repsketch.compare.trees import STEP_NBYTES, leaf_sums, whole_leaves
-from repsketch.compare.tuning import Kind, Settings, tune_each
+from repsketch.compare.peer import SPLIT_NBYTES, PeerModel, offset_nbytes, stored_offset, validation_loss
+from repsketch.compare.trees import STEP_NBYTES, integer_leaves, leaf_sums
+from repsketch.compare.tuning import PeerMethod, Settings, tune_each
 from repsketch.errors import require
 from repsketch.model.numbers import decode_bfloat16
 from repsketch.train.training_data import TrainingData
@@ -33,7 +33,7 @@ class Grown:
     leaves: list[np.ndarray]
 
 
-class Forest(Kind):
+class Forest(PeerMethod):
     """Forests grown once; a budget takes as many of the trees as fit."""
 
     name = "forest"
@@ -45,15 +45,15 @@ class Forest(Kind):
     @cached_property
     def features(self) -> Features:
         """Columns as numbers; order is all that trees see, so that centers and scales are not kept."""
-        return Features.of(self.problem)
+        return Features.of(self.data)
 
     def _is_hard(self, setting: Settings) -> bool:
         is_hard = (setting["variant"], setting["share"]) in HARD_VARIANTS
-        return is_hard and self.problem.task == "classification" and self.problem.n_outputs > 1
+        return is_hard and self.data.task == "classification" and self.data.n_outputs > 1
 
     def _tree_nbytes(self, setting: Settings, n_leaves: int | None = None) -> int:
         n_leaves = n_leaves or setting["n_leaves"]
-        return SPLIT_NBYTES * (n_leaves - 1) + n_leaves * (1 if self._is_hard(setting) else self.problem.n_outputs)
+        return SPLIT_NBYTES * (n_leaves - 1) + n_leaves * (1 if self._is_hard(setting) else self.data.n_outputs)
 
     def settings(self, nbytes: int) -> Iterator[Settings]:
         """Kinds of trees, shares of the teacher, and leaves, from the largest that fit."""
@@ -64,15 +64,15 @@ class Forest(Kind):
 
     def shape(self, setting: Settings, nbytes: int) -> int | None:
         """Bytes for trees, if one fits."""
-        room = nbytes - STEP_NBYTES - offset_nbytes(self.problem)
+        room = nbytes - STEP_NBYTES - offset_nbytes(self.data)
         return room if room >= self._tree_nbytes(setting) else None
 
-    def fit(self, shape: Any, settings: list[Settings]) -> list[Budgeted]:
+    def fit(self, shape: Any, settings: list[Settings]) -> list[PeerModel]:
         """Forests of at most so many bytes of trees."""
         return [self._cut(setting, shape) for setting in settings]
 
-    def _cut(self, setting: Settings, room: int) -> Budgeted:
-        problem, features = self.problem, self.features
+    def _cut(self, setting: Settings, room: int) -> PeerModel:
+        data, features = self.data, self.features
         if repr(setting) not in self._grown:
             self._grown[repr(setting)] = self._grow(setting, room)
         grown = self._grown[repr(setting)]
@@ -81,31 +81,31 @@ class Forest(Kind):
         trees, numbers, parts = grown.trees[:n_trees], grown.numbers[:n_trees], grown.leaves[:n_trees]
         counts = np.array([len(part) for part in parts])
         leaves = np.concatenate(parts)
-        whole, step = whole_leaves(leaves)
-        offset = stored_offset(problem, self._middle)
+        whole, step = integer_leaves(leaves)
+        offset = stored_offset(data, self._middle)
         stored = {"leaves": whole, "step": step, "offset": offset}
         is_hard = self._is_hard(setting)
         if is_hard:
-            stored = {"leaves": leaves.argmax(axis=1).astype(np.uint8 if problem.n_outputs <= 256 else np.uint16)}
+            stored = {"leaves": leaves.argmax(axis=1).astype(np.uint8 if data.n_outputs <= 256 else np.uint16)}
 
         def places(values: np.ndarray) -> np.ndarray:
             found = [number[tree.apply(values)] for tree, number in zip(trees, numbers, strict=True)]
             return np.stack(found, axis=1)
 
         def outputs(X: np.ndarray) -> np.ndarray:
-            table = np.eye(problem.n_outputs, dtype=np.int8)[stored["leaves"]] if is_hard else stored["leaves"]
-            sums = leaf_sums(places, np.cumsum(counts) - counts, table, problem.n_outputs, features.values(X))
+            table = np.eye(data.n_outputs, dtype=np.int8)[stored["leaves"]] if is_hard else stored["leaves"]
+            sums = leaf_sums(places, np.cumsum(counts) - counts, table, data.n_outputs, features.values(X))
             if is_hard:
                 return _log_odds(sums / n_trees)
             shift = decode_bfloat16(offset) if offset.dtype == np.uint16 else offset
             means = sums * (decode_bfloat16(step)[0] / n_trees) + shift
-            return means if problem.task == "regression" else _log_odds(means)
+            return means if data.task == "regression" else _log_odds(means)
 
-        return Budgeted(
+        return PeerModel(
             self.name,
             outputs,
             stored,
-            held_loss(problem, outputs(problem.X[problem.held])),
+            validation_loss(data, outputs(data.X[data.validation_rows])),
             setting | {"n_trees": n_trees},
             n_splits=int((counts - 1).sum()),
         )
@@ -113,17 +113,17 @@ class Forest(Kind):
     @cached_property
     def _middle(self) -> np.ndarray:
         """What leaves are counted from, (C,): mean chances, or the middle of the values."""
-        is_values = self.problem.task == "regression"
-        return self.problem.middle if is_values else self.problem.labels[self.problem.kept].mean(axis=0)
+        is_values = self.data.task == "regression"
+        return self.data.middle if is_values else self.data.labels[self.data.train_rows].mean(axis=0)
 
     def _grow(self, setting: Settings, room: int) -> Grown:
         """Trees by squared distance, which for chances is Gini's; leaves hold means, or medians of values."""
-        ensemble, problem = require("sklearn.ensemble", "bench"), self.problem
+        ensemble, data = require("sklearn.ensemble", "bench"), self.data
         is_random = setting["variant"] == "random"
         kind = ensemble.RandomForestRegressor if is_random else ensemble.ExtraTreesRegressor
         most = self.shape(setting, self.largest) or room
-        values = self.features.values(problem.X[problem.kept])
-        targets = problem.objective(problem.kept, setting["mixture"]).targets * problem.unit
+        values = self.features.values(data.X[data.train_rows])
+        targets = data.objective(data.train_rows, setting["mixture"]).targets * data.unit
         forest = kind(
             min(MOST_TREES, max(1, most // self._tree_nbytes(setting))),
             max_leaf_nodes=setting["n_leaves"],
@@ -138,7 +138,7 @@ class Forest(Kind):
         leaves = []
         for tree, number in zip(trees, numbers, strict=True):
             is_leaf = tree.children_left < 0
-            if problem.task == "regression":
+            if data.task == "regression":
                 leaves.append(_medians(number[tree.apply(values)], targets, tree.value[is_leaf][:, :, 0]))
             else:
                 leaves.append(tree.value[is_leaf][:, :, 0] - (0.0 if self._is_hard(setting) else self._middle))
@@ -160,6 +160,6 @@ def _log_odds(chances: np.ndarray) -> np.ndarray:
     return np.log(chances / (1.0 - chances)) if chances.shape[1] == 1 else np.log(chances)
 
 
-def fit(problem: TrainingData, nbytes: int, *, seed: int = 0, is_distilled: bool = False) -> Budgeted | None:
+def fit(data: TrainingData, nbytes: int, *, seed: int = 0, is_distilled: bool = False) -> PeerModel | None:
     """The best forest of at most ``nbytes`` bytes, or None where not one tree fits."""
-    return tune_each(Forest, problem, [nbytes], seed=seed, is_distilled=is_distilled)[nbytes]
+    return tune_each(Forest, data, [nbytes], seed=seed, is_distilled=is_distilled)[nbytes]

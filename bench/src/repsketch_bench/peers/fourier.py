@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from repsketch.compare.descent import Descended
+from repsketch.compare.descent import GradientTrained
 from repsketch.compare.layers import Layers, layers_nbytes, layers_outputs
-from repsketch.compare.peer import Budgeted
+from repsketch.compare.peer import PeerModel
 from repsketch.compare.stack import TrainingRows
 from repsketch.compare.tuning import Settings, tune_each
 from repsketch.model.numbers import decode_bfloat16, encode_bfloat16
@@ -23,7 +23,7 @@ SEED_NBYTES, WIDTH_NBYTES = 4, 2
 _ROWS = 4_096  # computed at a time
 
 
-class Fourier(Descended):
+class Fourier(GradientTrained):
     """Frequencies from a seed, which is all that is kept of them, for several widths of a Gaussian kernel."""
 
     name = "Fourier features"
@@ -35,16 +35,16 @@ class Fourier(Descended):
 
     def shape(self, setting: Settings, nbytes: int) -> tuple[float, int] | None:
         """Width and number of features."""
-        n_outputs = self.problem.n_outputs
-        fixed = self.features.nbytes + SEED_NBYTES + WIDTH_NBYTES + layers_nbytes((0, n_outputs), self.problem)
+        n_outputs = self.data.n_outputs
+        fixed = self.features.nbytes + SEED_NBYTES + WIDTH_NBYTES + layers_nbytes((0, n_outputs), self.data)
         n_features = min(MOST_FEATURES, (nbytes - fixed) // n_outputs)
         return (setting["width"], n_features) if n_features > 0 else None
 
     @cached_property
     def _bandwidth(self) -> float:
-        return initial_bandwidth(self.lessons[0].values[:256].numpy(), 1)
+        return initial_bandwidth(self.row_sets[0].values[:256].numpy(), 1)
 
-    def fit(self, shape: Any, settings: list[Settings]) -> list[Budgeted]:
+    def fit(self, shape: Any, settings: list[Settings]) -> list[PeerModel]:
         """Models of one kernel and so many features."""
         width, n_features = shape
         kept = {
@@ -56,13 +56,13 @@ class Fourier(Descended):
             return cosines(int(stored["seed"][0]), decode_bfloat16(stored["width"])[0], n_features, values)
 
         train, held = (
-            TrainingRows.of(self.problem, rows, waves(kept, lesson.values.numpy()))
-            for rows, lesson in zip((self.problem.kept, self.problem.held), self.lessons, strict=True)
+            TrainingRows.of(self.data, rows, waves(kept, train.values.numpy()))
+            for rows, train in zip((self.data.train_rows, self.data.validation_rows), self.row_sets, strict=True)
         )
-        stack = Layers((n_features, self.problem.n_outputs), len(settings), self.seed)
+        stack = Layers((n_features, self.data.n_outputs), len(settings), self.seed)
         return [
             self.model(
-                kept | stack.stored(numbers, self.problem),
+                kept | stack.stored(numbers, self.data),
                 setting | {"n_features": n_features, "stopped": float(numbers["stopped"])},
                 lambda stored, values: layers_outputs(stored, 1, waves(stored, values)),
             )
@@ -86,6 +86,6 @@ def cosines(seed: int, frequency: float, n_features: int, values: np.ndarray) ->
     return made
 
 
-def fit(problem: TrainingData, nbytes: int, *, seed: int = 0, is_distilled: bool = False) -> Budgeted | None:
+def fit(data: TrainingData, nbytes: int, *, seed: int = 0, is_distilled: bool = False) -> PeerModel | None:
     """The best model on Fourier features of at most ``nbytes`` bytes, or None where not one feature fits."""
-    return tune_each(Fourier, problem, [nbytes], seed=seed, is_distilled=is_distilled)[nbytes]
+    return tune_each(Fourier, data, [nbytes], seed=seed, is_distilled=is_distilled)[nbytes]

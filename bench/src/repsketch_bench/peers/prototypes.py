@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from repsketch.compare.descent import Descended
+from repsketch.compare.descent import GradientTrained
 from repsketch.compare.layers import times
-from repsketch.compare.peer import Budgeted, offset_nbytes, stored_offset
-from repsketch.compare.rounding import rounded, whole
+from repsketch.compare.peer import PeerModel, offset_nbytes, stored_offset
+from repsketch.compare.rounding import rounded, to_int8
 from repsketch.compare.stack import Parameters, Stack, TrainingRows
 from repsketch.compare.tuning import Settings, tune_each
 from repsketch.model.numbers import decode_bfloat16
@@ -29,9 +29,9 @@ _ROWS = 4_096
 class Kernels(Stack):
     """Weighted Gaussian kernels around points of a projection; its scale holds the width of the kernel."""
 
-    def __init__(self, lesson: TrainingRows, n_components: int, n_points: int, n_members: int, seed: int) -> None:
+    def __init__(self, train: TrainingRows, n_components: int, n_points: int, n_members: int, seed: int) -> None:
         rng = np.random.default_rng([seed, 6])
-        values, wanted = lesson.values[:4_096].numpy(), lesson.answers[:4_096].numpy()
+        values, wanted = train.values[:4_096].numpy(), train.soft_labels[:4_096].numpy()
         matrix = initial_projection(values - values.mean(axis=0), wanted - wanted.mean(axis=0), n_components, rng)
         points = initial_points(values @ matrix, n_points, rng)
         width = initial_bandwidth(points, 1)
@@ -57,13 +57,13 @@ class Kernels(Stack):
         far = torch.baddbmm(far, z, points.transpose(1, 2), alpha=-2.0)
         return torch.baddbmm(numbers["biases"], torch.exp(-far), weights)
 
-    def stored(self, numbers: Parameters, problem: TrainingData) -> dict[str, np.ndarray]:
+    def stored(self, numbers: Parameters, data: TrainingData) -> dict[str, np.ndarray]:
         """What one model keeps, of its numbers without the first axis."""
-        unit = problem.unit.astype(np.float32)
-        arrays = {"biases": stored_offset(problem, numbers["biases"][0].numpy() * unit + problem.middle)}
-        arrays["matrix"], arrays["matrix_steps"] = whole(numbers["matrix"], (0,))
-        arrays["points"], arrays["points_step"] = whole(numbers["points"], (0, 1))
-        arrays["weights"], arrays["weights_steps"] = whole(numbers["weights"] * torch.from_numpy(unit), (0,))
+        unit = data.unit.astype(np.float32)
+        arrays = {"biases": stored_offset(data, numbers["biases"][0].numpy() * unit + data.middle)}
+        arrays["matrix"], arrays["matrix_steps"] = to_int8(numbers["matrix"], (0,))
+        arrays["points"], arrays["points_step"] = to_int8(numbers["points"], (0, 1))
+        arrays["weights"], arrays["weights_steps"] = to_int8(numbers["weights"] * torch.from_numpy(unit), (0,))
         return arrays
 
 
@@ -82,15 +82,15 @@ def kernels_outputs(stored: Mapping[str, np.ndarray], values: np.ndarray) -> np.
     return made + (decode_bfloat16(biases) if biases.dtype == np.uint16 else biases)
 
 
-class Prototypes(Descended):
+class Prototypes(GradientTrained):
     """Projections to p coordinates, and as many points as then fit."""
 
     name = "prototypes"
 
     def _n_points(self, n_components: int, nbytes: int) -> int:
-        n_outputs = self.problem.n_outputs
+        n_outputs = self.data.n_outputs
         fixed = self.features.nbytes + (self.features.n_values + 2) * n_components + 2
-        fixed += 2 * n_outputs + offset_nbytes(self.problem)
+        fixed += 2 * n_outputs + offset_nbytes(self.data)
         return min(MOST_POINTS, (nbytes - fixed) // (n_components + n_outputs))
 
     def settings(self, nbytes: int) -> Iterator[Settings]:
@@ -105,20 +105,20 @@ class Prototypes(Descended):
         n_points = self._n_points(setting["n_components"], nbytes)
         return (setting["n_components"], n_points) if n_points > 0 else None
 
-    def fit(self, shape: Any, settings: list[Settings]) -> list[Budgeted]:
+    def fit(self, shape: Any, settings: list[Settings]) -> list[PeerModel]:
         """Models of one shape."""
         n_components, n_points = shape
-        stack = Kernels(self.lessons[0], n_components, n_points, len(settings), self.seed)
+        stack = Kernels(self.row_sets[0], n_components, n_points, len(settings), self.seed)
         return [
             self.model(
-                stack.stored(numbers, self.problem),
+                stack.stored(numbers, self.data),
                 setting | {"n_points": n_points, "stopped": float(numbers["stopped"])},
                 kernels_outputs,
             )
-            for setting, numbers in zip(settings, self.trained(stack, settings, self.lessons), strict=True)
+            for setting, numbers in zip(settings, self.trained(stack, settings, self.row_sets), strict=True)
         ]
 
 
-def fit(problem: TrainingData, nbytes: int, *, seed: int = 0, is_distilled: bool = False) -> Budgeted | None:
+def fit(data: TrainingData, nbytes: int, *, seed: int = 0, is_distilled: bool = False) -> PeerModel | None:
     """The best sum of kernels of at most ``nbytes`` bytes, or None where not one point fits."""
-    return tune_each(Prototypes, problem, [nbytes], seed=seed, is_distilled=is_distilled)[nbytes]
+    return tune_each(Prototypes, data, [nbytes], seed=seed, is_distilled=is_distilled)[nbytes]

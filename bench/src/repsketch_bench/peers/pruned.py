@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from repsketch.compare.descent import Descended
+from repsketch.compare.descent import GradientTrained
 from repsketch.compare.layers import Layers, layers_outputs
-from repsketch.compare.network import MOST_UNITS, widest
-from repsketch.compare.peer import Budgeted, offset_nbytes
-from repsketch.compare.rounding import rounded, whole
+from repsketch.compare.network import MAX_UNITS, widest
+from repsketch.compare.peer import PeerModel, offset_nbytes
+from repsketch.compare.rounding import rounded, to_int8
 from repsketch.compare.stack import ROUNDED_FROM, Parameters
 from repsketch.compare.tuning import Settings, tune_each
 from repsketch.train.training_data import TrainingData
@@ -54,21 +54,21 @@ class SparseLayers(Layers):
         weights = numbers[f"weights{layer}"] * self.masks[layer]
         return rounded(weights, (1, 2)) if self.is_rounded else weights
 
-    def stored(self, numbers: Parameters, problem: TrainingData, member: int = 0) -> dict[str, np.ndarray]:
+    def stored(self, numbers: Parameters, data: TrainingData, member: int = 0) -> dict[str, np.ndarray]:
         """What one network keeps, of its numbers without the first axis."""
         masked = {
             f"weights{layer}": numbers[f"weights{layer}"] * self.masks[layer][min(member, len(self.masks[layer]) - 1)]
             for layer in range(self.n_layers)
         }
-        arrays = super().stored(numbers | masked, problem)
+        arrays = super().stored(numbers | masked, data)
         for layer in range(self.n_layers):
             packed = pack_matrix(arrays.pop(f"weights{layer}").T)
             arrays |= {f"{name}{layer}": array for name, array in packed.items()}
         return arrays
 
-    def whole(self, numbers: Parameters, layer: int, unit: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    def to_int8(self, numbers: Parameters, layer: int, unit: Tensor) -> tuple[np.ndarray, np.ndarray]:
         """Weights of a layer times ``unit``, int8, and their step."""
-        return whole(numbers[f"weights{layer}"] * unit, (0, 1))
+        return to_int8(numbers[f"weights{layer}"] * unit, (0, 1))
 
 
 def sparse_outputs(stored: Mapping[str, np.ndarray], widths: Sequence[int], values: np.ndarray) -> np.ndarray:
@@ -81,7 +81,7 @@ def sparse_outputs(stored: Mapping[str, np.ndarray], widths: Sequence[int], valu
     return layers_outputs(full, len(widths) - 1, values)
 
 
-class Pruned(Descended):
+class Pruned(GradientTrained):
     """Networks twice and four times as wide as those of all weights."""
 
     name = "pruned network"
@@ -94,31 +94,31 @@ class Pruned(Descended):
     def shape(self, setting: Settings, nbytes: int) -> tuple[tuple[int, ...], int] | None:
         """Widths, and weights that are left; at least one for each unit and output."""
         features = self.features
-        narrow = widest(features.n_values, setting["n_hidden"], self.problem, nbytes - features.nbytes)
+        narrow = widest(features.n_values, setting["n_hidden"], self.data, nbytes - features.nbytes)
         if narrow is None:
             return None
-        hidden = [min(MOST_UNITS, setting["factor"] * width) for width in narrow[1:-1]]
+        hidden = [min(MAX_UNITS, setting["factor"] * width) for width in narrow[1:-1]]
         widths = (narrow[0], *hidden, narrow[-1])
-        fixed = features.nbytes + 2 * sum(hidden) + 2 * (len(widths) - 1) + offset_nbytes(self.problem)
+        fixed = features.nbytes + 2 * sum(hidden) + 2 * (len(widths) - 1) + offset_nbytes(self.data)
         n_kept = most_nonzeros(widths, nbytes - fixed)
         return (widths, n_kept) if n_kept >= sum(widths[1:]) else None
 
-    def fit(self, shape: Any, settings: list[Settings]) -> list[Budgeted]:
+    def fit(self, shape: Any, settings: list[Settings]) -> list[PeerModel]:
         """Networks of these widths with so many weights left."""
         widths, n_kept = shape
         stack = SparseLayers(widths, n_kept, len(settings), self.seed)
         return [
             self.model(
-                stack.stored(numbers, self.problem, member),
+                stack.stored(numbers, self.data, member),
                 setting | {"widths": list(widths), "n_kept": n_kept, "stopped": float(numbers["stopped"])},
                 lambda stored, values: sparse_outputs(stored, widths, values),
             )
             for member, (setting, numbers) in enumerate(
-                zip(settings, self.trained(stack, settings, self.lessons), strict=True)
+                zip(settings, self.trained(stack, settings, self.row_sets), strict=True)
             )
         ]
 
 
-def fit(problem: TrainingData, nbytes: int, *, seed: int = 0, is_distilled: bool = False) -> Budgeted | None:
+def fit(data: TrainingData, nbytes: int, *, seed: int = 0, is_distilled: bool = False) -> PeerModel | None:
     """The best pruned network of at most ``nbytes`` bytes, or None where none is so small."""
-    return tune_each(Pruned, problem, [nbytes], seed=seed, is_distilled=is_distilled)[nbytes]
+    return tune_each(Pruned, data, [nbytes], seed=seed, is_distilled=is_distilled)[nbytes]

@@ -1,4 +1,4 @@
-"""What teachers should answer, written out a second time, and a teacher in small blocks."""
+"""The expected outputs of teachers, written out a second time, and a teacher in small blocks."""
 
 from dataclasses import replace
 

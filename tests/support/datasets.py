@@ -1,4 +1,4 @@
-"""Small problems with numbers, truth values, categories and gaps."""
+"""Small training data with numbers, booleans, categories and gaps."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ N_CATEGORIES = 4
 
 
 def rows_of(seed: int, n: int = 700) -> np.ndarray:
-    """Two numbers of very different size, a truth value, a category, a constant; a tenth of each number missing."""
+    """Two numbers of very different size, a boolean, a category, a constant; a tenth of each number missing."""
     rng = np.random.default_rng(seed)
     X = np.column_stack(
         [
@@ -32,15 +32,15 @@ def values_of(X: np.ndarray) -> np.ndarray:
     return 50.0 + np.sin(2.0 * filled[:, 0]) + 0.03 * (filled[:, 1] - 1000.0) + category * (1.0 + filled[:, 2])
 
 
-def problem_of(task: str, has_answers: bool = True) -> TrainingData:
+def data_of(task: str, has_soft_labels: bool = True) -> TrainingData:
     X = rows_of(0)
     values = values_of(X)
     if task == "values":
-        labels, answers = values[:, None] + np.random.default_rng(1).normal(0, 0.1, (len(X), 1)), values[:, None]
+        labels, soft_labels = values[:, None] + np.random.default_rng(1).normal(0, 0.1, (len(X), 1)), values[:, None]
     elif task == "two classes":
-        labels, answers = np.float64(values > 50.0)[:, None], 1.0 / (1.0 + np.exp(-3.0 * (values[:, None] - 50.0)))
+        labels, soft_labels = np.float64(values > 50.0)[:, None], 1.0 / (1.0 + np.exp(-3.0 * (values[:, None] - 50.0)))
     else:
         labels = np.eye(3)[np.digitize(values, [49.3, 51.0])]
-        answers = 0.8 * labels + 0.2 / 3.0
+        soft_labels = 0.8 * labels + 0.2 / 3.0
     name = "regression" if task == "values" else "classification"
-    return TrainingData.of(X, labels, answers if has_answers else None, name, n_categories={3: N_CATEGORIES})
+    return TrainingData.of(X, labels, soft_labels if has_soft_labels else None, name, n_categories={3: N_CATEGORIES})
