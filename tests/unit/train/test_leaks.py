@@ -1,0 +1,119 @@
+"""Validation rows change nothing that is trained, by perturbation; soft labels stay with their rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from repsketch.train.greedy import grow_rows
+from repsketch.train.interpolated import Shape, TrainingRows, train_interpolated
+from repsketch.train.selection import informative_labels
+from repsketch.train.training_data import MAX_VALIDATION_ROWS, TrainingData
+
+N, N_LABELS = 400, 90
+
+
+def made(task: str = "classification") -> TrainingData:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, 6)).astype(np.float32) * np.float32([1, 5, 0.1, 1, 1, 1])
+    X[:, 5] = rng.integers(0, N_LABELS, N)
+    y = X[:, 0] + X[:, 1] / 5 if task == "regression" else (X[:, 0] + X[:, 1] / 5 > 0).astype(float)
+    return TrainingData.of(X, y[:, None], 0.9 * y[:, None] + 0.05, task, n_categories={5: N_LABELS}, seed=1)
+
+
+def perturbed(data: TrainingData) -> TrainingData:
+    """The same data with other inputs, labels and soft labels in its validation rows."""
+    X, labels, soft_labels = data.X.copy(), data.labels.copy(), data.soft_labels.copy()
+    rows = data.validation_rows
+    X[rows, :5] = X[rows, :5] * 1_000 + 77
+    X[rows, 5] = 3
+    labels[rows], soft_labels[rows] = 1.0 - labels[rows], 1.0 - soft_labels[rows]
+    return replace(data, X=X, labels=labels, soft_labels=soft_labels)
+
+
+@pytest.fixture(params=["classification", "regression"])
+def pair(request):
+    data = made(request.param)
+    return data, perturbed(data)
+
+
+def test_column_ranges(pair):
+    for name in ("ranged", "finely_ranged", "standard"):
+        one, other = (getattr(data, name) for data in pair)
+        assert one.centers.tobytes() == other.centers.tobytes()
+        assert one.scales.tobytes() == other.scales.tobytes()
+    for scaling in ("standard", "scaled", "common"):
+        one, other = (data.projected(scaling) for data in pair)
+        assert one.scales.tobytes() == other.scales.tobytes()
+
+
+def test_borders_columns_and_labels(pair):
+    one, other = (data.thresholds(data.ranged)[0] for data in pair)
+    assert [border.tolist() for border in one.borders] == [border.tolist() for border in other.borders]
+    assert pair[0].narrowed(2).columns.tolist() == pair[1].narrowed(2).columns.tolist() == [0, 1]
+    labels = {5: tuple(map(str, range(N_LABELS)))}
+    one, other = (informative_labels(data, labels) for data in pair)
+    assert one[5].tolist() == other[5].tolist()
+
+
+def test_greedy_rows(pair):
+    grown = []
+    for data in pair:
+        codes, _ = data.thresholds(data.ranged)
+        grown.append(grow_rows(codes, data.objective(data.train_rows, 0.5), 5, 2))
+    assert grown[0].codes.tolist() == grown[1].codes.tolist()
+    assert grown[0].values.tobytes() == grown[1].values.tobytes()
+
+
+def rows_of(data: TrainingData, rows: np.ndarray) -> TrainingRows:
+    return data.training_rows(data.projected("standard"), rows, 0.5)
+
+
+def test_interpolated_rows_are_stopped_by_the_validation_loss():
+    """The one thing that validation rows decide: which step of the same training is taken."""
+    data = made()
+    train, validation = (rows_of(data, rows) for rows in (data.train_rows, data.validation_rows))
+    wrong = replace(validation, labels=1.0 - validation.labels)  # a validation loss that rises from the first check on
+    shape = Shape(2, 4)
+    late, early = (train_interpolated(train, rows, shape, n_steps=60, seed=1) for rows in (validation, wrong))
+    assert late.means.tobytes() == early.means.tobytes()
+    assert not np.allclose(late.parameters["counters"].detach(), early.parameters["counters"].detach())
+
+
+def test_soft_labels_stay_with_their_rows():
+    data = made()
+    marked = replace(data, soft_labels=data.X[:, :1].astype(np.float64))
+    few = marked.subset(50, seed=3)
+    assert len(few.train_rows) == 50
+    assert few.soft_labels[:, 0].tolist() == few.X[:, 0].tolist()
+    rows = marked.train_rows[[5, 2, 9]]
+    assert rows_of(marked, rows).soft_labels[:, 0].tolist() == marked.X[rows, 0].tolist()
+    assert marked.objective(rows, 1.0).targets[:, 0].tolist() == marked.X[rows, 0].tolist()
+
+
+def test_soft_labels_of_a_regression_are_in_the_units_of_its_labels():
+    rng = np.random.default_rng(0)
+    y = 1_000.0 + 50.0 * rng.normal(size=(N, 1))
+    data = TrainingData.of(rng.normal(size=(N, 2)).astype(np.float32), y, None, "regression")
+    given = data.with_soft_labels(y)
+    np.testing.assert_allclose(given.soft_labels, data.labels)
+    np.testing.assert_allclose(given.soft_labels * data.unit + data.middle, y)
+    at_once = TrainingData.of(data.X, y, y, "regression")
+    np.testing.assert_allclose(at_once.soft_labels, at_once.labels)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_validation"), [(39_999, 7_999), (40_000, 8_000), (40_005, 8_000), (60_000, 8_000)]
+)
+def test_at_most_so_many_validation_rows(n_rows, n_validation):
+    assert MAX_VALIDATION_ROWS == 8_000
+    data = TrainingData.of(np.zeros((n_rows, 1), np.float32), np.zeros((n_rows, 1)), None, "classification")
+    assert len(data.validation_rows) == n_validation
+    assert len(data.train_rows) == n_rows - n_validation
+
+
+@pytest.mark.parametrize(("n_rows", "trains_on_all"), [(24, True), (25, False)])
+def test_few_rows_are_all_trained_on(n_rows, trains_on_all):
+    data = TrainingData.of(np.zeros((n_rows, 1), np.float32), np.zeros((n_rows, 1)), None, "classification")
+    assert data.trains_on_all == trains_on_all
+    assert len(data.train_rows) == (n_rows if trains_on_all else n_rows - n_rows // 5)
