@@ -19,7 +19,7 @@ static bool rounds_to(double value, float number) {
     return value > -0x1.ffffffp127 && value < 0x1.ffffffp127 && (float)value == number;
 }
 
-/* Chance that the universal fold sends two different tuples to one bucket: exact, a multiple of 2^-32. */
+/* Probability that the universal fold sends two different tuples to one bucket: exact, a multiple of 2^-32. */
 static double collision_rate(const rsk_part *p) {
     uint64_t squares = 0;
     uint32_t start = 0;

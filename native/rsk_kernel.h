@@ -5,7 +5,7 @@
  *     kernel[i][j] = (1 / n_rows) * sum over rows l of
  *                    product over codes k of max(0, 1 - |u[i][l,k] - v[j][l,k]|)
  *
- * is the chance, over the random offsets, that query i and point j share all codes of a row.
+ * is the probability, over the random offsets, that query i and point j share all codes of a row.
  */
 #ifndef RSK_KERNEL_H
 #define RSK_KERNEL_H

@@ -53,7 +53,7 @@ class File {
     rsk_model model_;
 };
 
-PyTypeObject *numpy_array = nullptr; // numpy.ndarray, kept for as long as the process runs
+PyTypeObject *numpy_array = nullptr; // numpy.ndarray, held for as long as the process runs
 
 /* A checked file with its plan. Calls may come from many threads at once: nothing here changes after it is made. */
 class Model {
@@ -171,7 +171,7 @@ class Model {
         return {plan_, is_wide ? 1u : size_t(RSK_LANES), model_.n_outputs, rows, nullptr, false, n, out.data()};
     }
 
-    /* Working memory of this thread, kept for its next call. */
+    /* Working memory of this thread, reused by its next call. */
     void *scratch(int batch) const {
         thread_local std::unique_ptr<Aligned> memory;
         thread_local size_t size = 0;

@@ -17,13 +17,13 @@ WORDS = {11: "eleven", 3: "the best three"}
 @pytest.mark.parametrize(
     "said",
     [
-        f"asks {WORDS[sum(not dataset.is_set_aside for dataset in data.DATASETS.values())]} datasets",
+        f"measures it on {WORDS[sum(not dataset.is_set_aside for dataset in data.DATASETS.values())]} datasets",
         f"At most {data.MOST_ROWS:,} training rows",
-        f"({training_data.MAX_VALIDATION_ROWS:,} at most) is held out",
+        f"({training_data.MAX_VALIDATION_ROWS:,} at most) are validation rows",
         f"tries {tuning.N_SCREENED} settings on {tuning.SCREENING_ROWS:,} rows and {WORDS[tuning.N_FINAL]} again",
         f"{network.MAX_UNITS} units, {fourier.MOST_FEATURES:,} cosines, {prototypes.MOST_POINTS} prototypes, "
         f"{forest.MOST_TREES} trees of a forest, {lightgbm.MAX_TREES:,} rounds of boosting",
-        f"Up to {tuning.MAX_RETRAINED_ROWS:,} rows the chosen one is then trained on all of them",
+        f"Up to {tuning.MAX_RETRAINED_ROWS:,} rows the selected model is then trained on training and validation",
         f"hidden layers of at most {network.MAX_UNITS} units",
         f"from a seed of {fourier.SEED_NBYTES} bytes; at most {fourier.MOST_FEATURES:,} of them",
     ],

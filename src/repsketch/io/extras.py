@@ -64,7 +64,7 @@ def read_sums(sections: Sections, model: SimpleNamespace, parts: list[PartReader
     if Section.SUMS not in sections.contents:
         return None
     data, fields = sections.contents[Section.SUMS], parts[0].fields
-    is_plain = len(parts) == 1 and fields.hash < FIRST_POOL and not model.is_whole
+    is_plain = len(parts) == 1 and fields.hash < FIRST_POOL and not model.is_integer
     refuse_if(not is_plain or fields.counter_type or fields.decode, Status.SUMS)
     n, n_outputs = fields.n_rows * fields.n_buckets * fields.n_numbers, model.n_outputs
     refuse_if(len(data) != 16 + 8 * n + 24 * n_outputs, Status.SIZE_MISMATCH)

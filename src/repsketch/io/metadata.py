@@ -158,12 +158,12 @@ def _number(text: bytes, at: int) -> int:
     # Short ones cannot have too many digits in the exponent; and what a float64 rounds to below 1e308 is below it.
     if match.end() - at <= _EXPONENT_CAP + 2 and abs(float(match[0])) < _LARGEST:
         return match.end()
-    whole, fraction, exponent = match[1], (match[2] or b".")[1:], (match[3] or b"e0")[1:]
-    digits = (whole + fraction).lstrip(b"0")
+    integer, fraction, exponent = match[1], (match[2] or b".")[1:], (match[3] or b"e0")[1:]
+    digits = (integer + fraction).lstrip(b"0")
     if len(exponent.lstrip(b"+-")) > _EXPONENT_CAP:
         raise FormatError(Status.META_NUMBER)
     # Power of ten that the leading digit stands for.
-    power = len(whole) - 1 if whole != b"0" else len(digits) - len(fraction) - 1
+    power = len(integer) - 1 if integer != b"0" else len(digits) - len(fraction) - 1
     if digits and power + int(exponent) >= _LARGEST_POWER:
         raise FormatError(Status.META_NUMBER)
     return match.end()

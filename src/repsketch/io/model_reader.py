@@ -37,7 +37,7 @@ class ModelReader:
     def read_model(self) -> SimpleNamespace:
         """The record of sizes and flags."""
         m = records.MODEL.unpack(self.sections.section(Section.MODEL, records.MODEL.nbytes))
-        m.is_whole, m.has_matrix = m.precision == Precision.INT, m.projection >= ProjectionKind.FLOAT32
+        m.is_integer, m.has_matrix = m.precision == Precision.INT, m.projection >= ProjectionKind.FLOAT32
         if not self.sections.are_good:
             self._check_model(m)
         return m
@@ -64,7 +64,7 @@ class ModelReader:
         refuse_if(m.projection == ProjectionKind.SHIFT and not m.flags & records.HAS_SHIFT, Status.FIELD)
         refuse_if(m.projection == ProjectionKind.NONE and m.flags & records.HAS_SHIFT, Status.FIELD)
         refuse_if(not m.has_matrix and m.n_components != m.n_values, Status.SIZE_MISMATCH)
-        allowed = (1, m.n_outputs) if m.is_whole and m.linear else (0,)
+        allowed = (1, m.n_outputs) if m.is_integer and m.linear else (0,)
         refuse_if(m.n_linear_gains not in allowed, Status.SIZE_MISMATCH)
         has_columns = m.flags & records.HAS_COLUMNS
         refuse_if(m.n_columns > m.n_features or (not has_columns and m.n_columns != m.n_features), Status.SIZE_MISMATCH)
@@ -132,7 +132,7 @@ class ModelReader:
         return found
 
     def make_inputs(self) -> Inputs:
-        """How the columns become values, once the whole file is known to be good."""
+        """How the columns become values, once all of the file is known to be good."""
         m = self.model
         columns = None
         if m.flags & records.HAS_COLUMNS:
@@ -145,7 +145,7 @@ class ModelReader:
             self._scaler(Section.CENTERS, m.n_centers, m.center_bias),
             self._scaler(Section.SCALES, m.n_scales, m.scale_bias),
             records.STORED_AS[m.stored_as],
-            (m.low, m.high) if m.is_whole else None,
+            (m.low, m.high) if m.is_integer else None,
             bool(m.flags & records.ACCEPTS_MISSING),
         )
 
@@ -160,19 +160,19 @@ class ModelReader:
         m = self.model
         self.matrix = self._matrix() if m.has_matrix else None
         if m.flags & records.HAS_SHIFT:
-            if m.is_whole:
+            if m.is_integer:
                 self.shift = self.sections.array(Section.SHIFT, "<i4", m.n_components)
             else:
                 self.shift = self.sections.floats(Section.SHIFT, m.n_components, Status.NOT_FINITE, LARGEST_ENTRY)
         if m.flags & records.HAS_MULTIPLIERS:
             self.multipliers = self.sections.array(Section.MULTIPLIERS, "<i2", m.n_components)
             refuse_if(self.multipliers.min() < 1, Status.SCALE)
-        if m.projection >= ProjectionKind.INT8 and not m.is_whole:
+        if m.projection >= ProjectionKind.INT8 and not m.is_integer:
             self.scales = self.sections.floats(Section.PROJECTION_SCALES, m.n_components, Status.SCALE, LARGEST_ENTRY)
             refuse_if(not self.scales.all(), Status.SCALE)
         self.linear, self.linear_gain = self._linear()
         self.offset = self._offset()
-        if m.is_whole and not self.sections.are_good:
+        if m.is_integer and not self.sections.are_good:
             self._check_bounds()
 
     def _offset(self) -> np.ndarray:
@@ -184,7 +184,7 @@ class ModelReader:
         return offset
 
     def make_projection(self) -> Projection | None:
-        """From values to coordinates, once the whole file is known to be good."""
+        """From values to coordinates, once all of the file is known to be good."""
         m = self.model
         if not m.projection:
             return None
@@ -194,7 +194,7 @@ class ModelReader:
         )
         kind = records.PROJECTIONS[m.projection]
         assert kind is not None
-        right_shift, limit = (m.right_shift, m.limit) if m.is_whole else (0, None)
+        right_shift, limit = (m.right_shift, m.limit) if m.is_integer else (0, None)
         return Projection(kind, m.n_components, matrix, scales, shift, multipliers, right_shift, limit)
 
     def _matrix(self) -> np.ndarray:
@@ -208,7 +208,7 @@ class ModelReader:
                 .reshape(shape)
             )
         if m.projection == ProjectionKind.INT8:
-            return self.sections.whole(Section.PROJECTION, "i1", n).reshape(shape)
+            return self.sections.integers(Section.PROJECTION, "i1", n).reshape(shape)
         return self.sections.signed(Section.PROJECTION, n, 2).reshape(shape)
 
     def _linear(self) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -221,10 +221,10 @@ class ModelReader:
                 np.float32, copy=False
             )
             return linear.reshape(shape), None
-        whole = self.sections.whole(Section.LINEAR, "<i2" if m.linear == LinearType.INT16 else "i1", n)
+        linear = self.sections.integers(Section.LINEAR, "<i2" if m.linear == LinearType.INT16 else "i1", n)
         gain = self.sections.floats(Section.LINEAR_GAIN, m.n_linear_gains, Status.SCALE).astype(np.float32, copy=False)
         refuse_if(not gain.all(), Status.SCALE)
-        return whole.astype(np.int16 if m.linear == LinearType.INT16 else np.int8).reshape(shape), gain
+        return linear.astype(np.int16 if m.linear == LinearType.INT16 else np.int8).reshape(shape), gain
 
     def _check_bounds(self) -> None:
         """No projected sum and no linear term may leave 32 bits: *Bounds* of ``docs/spec/inference.md``."""
@@ -252,7 +252,7 @@ class ModelReader:
 
 
 def _check_precision(m: SimpleNamespace) -> None:
-    if not m.is_whole:
+    if not m.is_integer:
         refuse_if(m.right_shift or m.low or m.high or m.limit or m.flags & records.HAS_MULTIPLIERS, Status.FIELD)
         refuse_if(m.linear > LinearType.FLOAT32 or m.offset_stored_as, Status.FIELD)
         return
@@ -266,9 +266,9 @@ def _check_precision(m: SimpleNamespace) -> None:
 
 
 def _column_sizes(matrix: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-    """Sums of sizes over the rows of a matrix of whole numbers, int64, for some columns after the other.
+    """Sums of sizes over the rows of an integer matrix, int64, for some columns after the other.
 
-    A wide copy of the whole matrix would take many times the memory of the file.
+    A wide copy of the matrix would take many times the memory of the file.
     """
     for first in range(0, matrix.shape[1], CHUNK):
         columns = slice(first, min(first + CHUNK, matrix.shape[1]))

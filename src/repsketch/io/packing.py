@@ -6,7 +6,7 @@ from ..model.numbers import packed_nbytes
 
 
 def pack_bits(numbers: np.ndarray, n_bits: int) -> bytes:
-    """Whole numbers from 0 up in ``n_bits`` bits each.
+    """Integers from 0 up in ``n_bits`` bits each.
 
     >>> pack_bits(np.array([1, 2, 3]), 2).hex()
     '39'
@@ -32,7 +32,7 @@ def unpack_bits(data: memoryview, n: int, n_bits: int) -> np.ndarray:
 
 
 def pack_signed(numbers: np.ndarray, n_bits: int) -> bytes:
-    """Whole numbers in two's complement of ``n_bits`` bits each."""
+    """Integers in two's complement of ``n_bits`` bits each."""
     return pack_bits(np.asarray(numbers, np.int64) & ((1 << n_bits) - 1), n_bits)
 
 

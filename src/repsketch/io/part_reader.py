@@ -60,12 +60,12 @@ class PartReader:
             self._check_pool(f)
         self._check_shape(f)
         self._check_arrays(f)
-        if self.model.is_whole:
+        if self.model.is_integer:
             self._check_bounds(f)
         refuse_if(self._digest() != f.digest, Status.DIGEST)
 
     def _check_enumerations(self, f: SimpleNamespace) -> None:
-        is_whole, is_pool = self.model.is_whole, f.hash >= FIRST_POOL
+        is_integer, is_pool = self.model.is_integer, f.hash >= FIRST_POOL
         refuse_if(f.source >= len(records.SOURCES), Status.FIELD)
         refuse_if(f.source == Source.VALUES and self.model.projection == ProjectionKind.NONE, Status.FIELD)
         refuse_if(f.hash not in _HASHES, Status.HASH)
@@ -75,14 +75,14 @@ class PartReader:
         refuse_if(f.fold >= len(records.FOLDS) or (is_pool and f.fold == Fold.UNIVERSAL), Status.FIELD)
         refuse_if(f.fold == Fold.DIRECT and family is not None and not family.has_ordered_codes, Status.FIELD)
         refuse_if(f.counter_type >= len(records.COUNTER_TYPES), Status.COUNTER_TYPE)
-        refuse_if(is_whole and f.counter_type == CounterType.FLOAT32, Status.COUNTER_TYPE)
+        refuse_if(is_integer and f.counter_type == CounterType.FLOAT32, Status.COUNTER_TYPE)
         refuse_if(f.aggregate >= len(records.AGGREGATES) or f.decode >= len(records.DECODES), Status.FIELD)
         refuse_if(f.decode_shift > MOST_SHIFT, Status.SHIFT)
-        refuse_if(f.decode_shift and not (is_whole and f.decode == DecodeKind.SHARED), Status.FIELD)
+        refuse_if(f.decode_shift and not (is_integer and f.decode == DecodeKind.SHARED), Status.FIELD)
         refuse_if(f.decode_stored_as >= len(records.DECODE_BITS), Status.FIELD)
-        refuse_if(f.decode_stored_as and not (is_whole and f.decode), Status.FIELD)
+        refuse_if(f.decode_stored_as and not (is_integer and f.decode), Status.FIELD)
         refuse_if(f.width_bits > MAX_WIDTH_BITS, Status.SHIFT)
-        refuse_if(f.width_bits and not is_whole, Status.FIELD)
+        refuse_if(f.width_bits and not is_integer, Status.FIELD)
         refuse_if(f.flags > records.ALL_PART_FLAGS, Status.FLAGS)
         refuse_if(f.flags and not is_pool, Status.FIELD)
         has_width = family is not None and family.has_bandwidth
@@ -112,7 +112,7 @@ class PartReader:
             _check_levels(f, family_of(f).is_binary)
 
     def _check_pool(self, f: SimpleNamespace) -> None:
-        is_binary, is_whole = not f.flags & records.LEVELS, self.model.is_whole
+        is_binary, is_integer = not f.flags & records.LEVELS, self.model.is_integer
         is_seeded = f.flags & records.SEEDED
         _check_levels(f, is_binary)
         refuse_if(f.n_axes > min(f.n_codes, self.n_inputs), Status.FIELD)
@@ -123,14 +123,14 @@ class PartReader:
         if f.hash == Hash.POOL_THRESHOLD:
             others = records.SEEDED | records.NORMALISED | records.INTERPOLATED | records.LEVELS
             refuse_if(f.flags & others or f.n_axes, Status.FIELD)
-            refuse_if(f.threshold_nbytes not in ((1, 2) if is_whole else (4,)), Status.FIELD)
+            refuse_if(f.threshold_nbytes not in ((1, 2) if is_integer else (4,)), Status.FIELD)
         else:
             refuse_if(f.threshold_nbytes, Status.FIELD)
         refuse_if(is_binary and f.flags & (records.NORMALISED | records.INTERPOLATED), Status.FIELD)
         refuse_if(f.flags & records.INTERPOLATED and f.n_concat != 1, Status.FIELD)
-        refuse_if(is_whole and not is_binary and not is_seeded and f.width_bits < 1, Status.SHIFT)
-        spread = f.spread if is_whole else float(np.uint32(f.spread).view(np.float32))
-        refuse_if(not 0 <= spread <= (MAX_SPREAD if is_whole else LARGEST_ENTRY), Status.SCALE)
+        refuse_if(is_integer and not is_binary and not is_seeded and f.width_bits < 1, Status.SHIFT)
+        spread = f.spread if is_integer else float(np.uint32(f.spread).view(np.float32))
+        refuse_if(not 0 <= spread <= (MAX_SPREAD if is_integer else LARGEST_ENTRY), Status.SCALE)
         refuse_if(f.spread and not (is_seeded and is_binary), Status.FIELD)
         refuse_if(not f.flags & records.HAS_INDICES and f.n_codes != f.n_rows * f.n_concat, Status.SIZE_MISMATCH)
 
@@ -142,15 +142,15 @@ class PartReader:
         is_median = f.aggregate == Aggregate.MEDIAN_OF_MEANS
         refuse_if(not is_median and f.n_groups != 1, Status.FIELD)
         refuse_if(is_median and f.decode, Status.FIELD)
-        refuse_if(is_median and self.model.is_whole and f.n_rows % f.n_groups, Status.FIELD)
+        refuse_if(is_median and self.model.is_integer and f.n_rows % f.n_groups, Status.FIELD)
 
     def _check_arrays(self, f: SimpleNamespace) -> None:
         if f.flags & records.HAS_INDICES:
             self.sections.packed(Section.INDICES + self.first, f.n_rows * f.n_concat, index_bits(f.n_codes), f.n_codes)
         if f.hash == Hash.POOL_THRESHOLD:
             self.sections.packed(Section.CODE_COLUMNS + self.first, f.n_codes, index_bits(self.n_inputs), self.n_inputs)
-            if self.model.is_whole:
-                self.thresholds = self.sections.whole(
+            if self.model.is_integer:
+                self.thresholds = self.sections.integers(
                     Section.THRESHOLDS + self.first, f"<i{f.threshold_nbytes}", f.n_codes
                 )
             else:
@@ -168,7 +168,7 @@ class PartReader:
             return self.sections.floats(kind, n, Status.NOT_FINITE)
         if f.counter_type == CounterType.INT4:
             return self.sections.signed(kind, n, 4)
-        return self.sections.whole(kind, "<i2" if f.counter_type == CounterType.INT16 else "i1", n)
+        return self.sections.integers(kind, "<i2" if f.counter_type == CounterType.INT16 else "i1", n)
 
     def _decode(self, f: SimpleNamespace) -> np.ndarray | None:
         if f.decode == DecodeKind.NONE:
@@ -177,8 +177,8 @@ class PartReader:
         kind, n = Section.DECODE + self.first, shape[0] * shape[1]
         if f.decode_stored_as == DecodeBits.INT4:
             return self.sections.signed(kind, n, 4).reshape(shape)
-        if self.model.is_whole:
-            return self.sections.whole(kind, "i1", n).reshape(shape)
+        if self.model.is_integer:
+            return self.sections.integers(kind, "i1", n).reshape(shape)
         return self.sections.floats(kind, n, Status.NOT_FINITE).reshape(shape)
 
     def _check_bounds(self, f: SimpleNamespace) -> None:
@@ -216,7 +216,7 @@ class PartReader:
     def largest_accumulator(self) -> float:
         """Bound of the accumulators; refused if something on the way to them could become infinite."""
         f = self.fields
-        if self.model.is_whole:
+        if self.model.is_integer:
             return float(self.largest_sum)
         entry = 1.0 if self.decode is None else largest_size(self.decode)
         found = Magnitudes(
@@ -250,14 +250,14 @@ class PartReader:
 
     def _row_hashes(self) -> RowHashes:
         f = self.fields
-        width_bits = f.width_bits if self.model.is_whole else None
+        width_bits = f.width_bits if self.model.is_integer else None
         fold = records.FOLDS[f.fold]
         family = family_of(f).from_parameters(f.width, records.DIRECTIONS[f.directions])
         return RowHashes(family, f.n_rows, f.n_buckets, self.n_inputs, f.n_concat, f.seed, fold, width_bits)
 
     def _pool(self, columns: np.ndarray | None = None, booleans: np.ndarray | None = None) -> CodePool:
-        f, is_whole = self.fields, self.model.is_whole
-        thresholds = None if columns is None else self.thresholds.astype(np.int32 if is_whole else np.float32)
+        f, is_integer = self.fields, self.model.is_integer
+        thresholds = None if columns is None else self.thresholds.astype(np.int32 if is_integer else np.float32)
         return CodePool(
             records.POOLS[f.hash],
             f.n_codes,
@@ -267,16 +267,16 @@ class PartReader:
             n_axes=f.n_axes,
             n_nonzeros=f.n_nonzeros or 3,
             is_seeded=bool(f.flags & records.SEEDED),
-            spread=f.spread if is_whole else float(np.uint32(f.spread).view(np.float32)),
+            spread=f.spread if is_integer else float(np.uint32(f.spread).view(np.float32)),
             is_normalised=bool(f.flags & records.NORMALISED),
-            width_bits=f.width_bits if is_whole else None,
+            width_bits=f.width_bits if is_integer else None,
             booleans=booleans,
             columns=columns,
             thresholds=thresholds,
         )
 
     def make(self, inputs: Inputs) -> RowGroup:
-        """The part, once the whole file is known to be good."""
+        """The group of rows, once all of the file is known to be good."""
         f = self.fields
         hashes: RowHashes | PooledRows
         if f.hash < FIRST_POOL:

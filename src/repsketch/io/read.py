@@ -35,7 +35,7 @@ class Contents:
     ----------
     model : what predicts
     sums : the sums behind its counters, or None
-    metadata : the JSON object kept with it, empty without
+    metadata : the JSON object stored with it, empty without
     """
 
     model: Model

@@ -75,8 +75,8 @@ class Sections:
     def _check_left_over(self, data: memoryview, n_bits: int) -> None:
         refuse_if(n_bits % 8 and data[-1] >> (n_bits % 8), Status.PADDING)
 
-    def whole(self, kind: int, dtype: str, n: int) -> np.ndarray:
-        """Whole numbers of 1 or 2 bytes, the most negative one not among them."""
+    def integers(self, kind: int, dtype: str, n: int) -> np.ndarray:
+        """Integers of 1 or 2 bytes, the most negative one not among them."""
         array = self.array(kind, dtype, n)
         refuse_if(not self.are_good and array.min() == np.iinfo(array.dtype).min, Status.COUNTER_RANGE)
         return array

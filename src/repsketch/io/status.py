@@ -9,7 +9,7 @@ from ..errors import RepSketchError
 
 
 class Status(IntEnum):
-    """Answers of a reader; ``text`` is the sentence shown to users."""
+    """What a reader finds; ``text`` is the sentence shown to users."""
 
     text: str
 

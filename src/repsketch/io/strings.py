@@ -93,7 +93,7 @@ def _decode(raw: memoryview) -> str:
 
 
 def encode_classes(classes: np.ndarray) -> bytes:
-    """Class labels: whole numbers, floats, booleans or text."""
+    """Class labels: integers, floats, booleans or text."""
     kind = {"i": 0, "u": 0, "f": 1, "b": 2}.get(classes.dtype.kind, _TEXT)
     head = np.array([kind, 0], "<u4").tobytes()
     if kind == _TEXT:

@@ -60,7 +60,7 @@ def totals_of(model: SimpleNamespace, parts: Sequence[SimpleNamespace]) -> Total
     d, n_values, p, n_outputs = model.n_features, model.n_values, model.n_components, model.n_outputs
     lanes = _lanes(model)
     entries = n_values * p if model.has_matrix else 0
-    beside = d * p if model.has_matrix and model.is_whole and max(d, p) <= _WIDEST_BLOCK else 0
+    beside = d * p if model.has_matrix and model.is_integer and max(d, p) <= _WIDEST_BLOCK else 0
     linear = p * n_outputs if model.linear else 0
     memory = _FIXED + 20 * model.n_columns + 4 * d + 8 * p + 8 * n_outputs + 4 * linear
     memory += 4 * lanes * (2 * n_values + p + n_outputs)
@@ -118,9 +118,9 @@ def _decode_entries(model: SimpleNamespace, f: SimpleNamespace) -> int:
 def _part_memory(model: SimpleNamespace, f: SimpleNamespace) -> int:
     lanes, n_inputs, used, width = _lanes(model), _n_inputs(model, f), _used_codes(f), max(f.n_numbers, model.n_outputs)
     nbytes = _COUNTER_NBYTES[f.counter_type] * f.n_rows * f.n_buckets * f.n_numbers
-    if model.is_whole and f.n_numbers == 1:
+    if model.is_integer and f.n_numbers == 1:
         nbytes += 3 * f.n_rows * f.n_buckets
-    nbytes += (1 if model.is_whole else 4) * _decode_entries(model, f) + 4 * model.n_outputs
+    nbytes += (1 if model.is_integer else 4) * _decode_entries(model, f) + 4 * model.n_outputs
     nbytes += used * (_entry_nbytes(model, f) * _terms(model, f) + (_POOL_CODE if f.hash >= FIRST_POOL else _OWN_CODE))
     nbytes += 8 * f.n_rows * f.n_concat + 4 * f.n_rows
     columns = -(-f.n_rows // 64) * 64 * f.n_concat
@@ -131,7 +131,7 @@ def _part_memory(model: SimpleNamespace, f: SimpleNamespace) -> int:
         nbytes += 5 * columns * (n_inputs + 5)
     nbytes += 4 * lanes * width * (f.n_groups + 1) + 4 * f.n_groups
     nbytes += 4 * n_inputs + 6 * lanes * f.n_concat
-    if not model.is_whole and lanes > 1:
+    if not model.is_integer and lanes > 1:
         nbytes += 8 * lanes * n_inputs
     if f.flags & records.HAS_INDICES:
         nbytes += 4 * f.n_codes + 4 * lanes * used

@@ -263,5 +263,5 @@ def _intervals(table: Intervals) -> bytes:
 def _sums(sums: Sums) -> bytes:
     state = sums.state
     head = np.array([state.step], "<f8").tobytes() + np.array([int(sums.debias), 0], "<u4").tobytes()
-    whole = state.sums.astype("<i8").tobytes() + state.total.astype("<i8").tobytes()
-    return head + whole + sums.scale.astype("<f8").tobytes() + sums.bias.astype("<f8").tobytes()
+    integers = state.sums.astype("<i8").tobytes() + state.total.astype("<i8").tobytes()
+    return head + integers + sums.scale.astype("<f8").tobytes() + sums.bias.astype("<f8").tobytes()

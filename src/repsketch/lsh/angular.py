@@ -14,11 +14,11 @@ from .directions import (
     draw_directions,
     entry_bytes,
     entry_words,
+    integer_directions,
     largest_direction_sum,
     most_direction_terms,
-    whole_directions,
 )
-from .family import Family, HashFunctions, sum_along_direction, whole_sums
+from .family import Family, HashFunctions, integer_sums, sum_along_direction
 
 _ENUMERATED = 8  # coordinates whose signs are enumerated
 
@@ -54,9 +54,9 @@ class Angular(Family):
     def integer_codes(
         self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int, wraps: bool
     ) -> np.ndarray:
-        """Code = 1 where sum_j a_j z_j >= 0, else 0, for whole z and a; the width has no meaning here."""
-        directions, _ = whole_directions(functions.parameters["directions"][row])
-        return (whole_sums(directions, z) >= 0).astype(np.int32)
+        """Code = 1 where sum_j a_j z_j >= 0, else 0, for integer z and a; the width has no meaning here."""
+        directions, _ = integer_directions(functions.parameters["directions"][row])
+        return (integer_sums(directions, z) >= 0).astype(np.int32)
 
     @classmethod
     def largest_sum(cls, directions: str, n_features: int, largest: int, width: int) -> int:
@@ -105,10 +105,10 @@ def _rows(points: np.ndarray) -> np.ndarray:
 
 
 def _ternary_sign_agreement(x: np.ndarray, y: np.ndarray) -> float:
-    """Exact chance that two points (p,) get the same bit; NaN where too many coordinates matter."""
+    """Exact probability that two points (p,) get the same bit; NaN where too many coordinates matter."""
     active = (x != 0) | (y != 0)
     if active.sum() > _ENUMERATED:
         return np.nan
     patterns = np.array(list(product((-1, 0, 1), repeat=int(active.sum()))), np.float64)
-    chance = np.where(patterns == 0, 2.0 / 3.0, 1.0 / 6.0).prod(axis=1)
-    return float(((patterns @ x[active] >= 0) == (patterns @ y[active] >= 0)) @ chance)
+    probability = np.where(patterns == 0, 2.0 / 3.0, 1.0 / 6.0).prod(axis=1)
+    return float(((patterns @ x[active] >= 0) == (patterns @ y[active] >= 0)) @ probability)

@@ -58,15 +58,15 @@ def most_direction_terms(directions: np.ndarray) -> int:
     >>> most_direction_terms(np.array([[1, 0, -1], [0, 0, 1]], np.int8))
     2
     """
-    whole, extra_bits = whole_directions(directions)
-    terms = int(np.abs(whole.astype(np.int64)).sum(axis=-1).max())
+    integers, extra_bits = integer_directions(directions)
+    terms = int(np.abs(integers.astype(np.int64)).sum(axis=-1).max())
     return max(terms, 512 * directions.shape[-1] if extra_bits else 1)
 
 
-def whole_directions(directions: np.ndarray) -> tuple[np.ndarray, int]:
-    """Directions as whole numbers, and how many bits they were moved up: 0 for ternary ones, 6 for Gaussian ones.
+def integer_directions(directions: np.ndarray) -> tuple[np.ndarray, int]:
+    """Directions as integers, and how many bits they were moved up: 0 for ternary ones, 6 for Gaussian ones.
 
-    >>> whole_directions(np.array([0.5, -1.0], np.float32))
+    >>> integer_directions(np.array([0.5, -1.0], np.float32))
     (array([ 32, -64]), 6)
     """
     if directions.dtype == np.int8:
@@ -74,10 +74,10 @@ def whole_directions(directions: np.ndarray) -> tuple[np.ndarray, int]:
     return np.rint(directions * np.float32(2**_GAUSSIAN_BITS)).astype(np.int64), _GAUSSIAN_BITS
 
 
-def whole_offsets(offsets: np.ndarray, bits: int) -> np.ndarray:
-    """Offsets in [0, 1) as whole numbers of ``bits`` bits, rounded down; exact for up to 24 bits.
+def integer_offsets(offsets: np.ndarray, bits: int) -> np.ndarray:
+    """Offsets in [0, 1) as integers of ``bits`` bits, rounded down; exact for up to 24 bits.
 
-    >>> whole_offsets(np.array([0.75], np.float32), 3)
+    >>> integer_offsets(np.array([0.75], np.float32), 3)
     array([6])
     """
     return np.floor(np.ldexp(offsets.astype(np.float64), bits)).astype(np.int64)

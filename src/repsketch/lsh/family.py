@@ -184,9 +184,9 @@ class Family(ABC):
     def integer_codes(
         self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int, wraps: bool
     ) -> np.ndarray:
-        """Codes (K, n) of one row in the int precision: whole ``z`` (p, n), bucket width 2**``width_bits``.
+        """Codes (K, n) of one row in the int precision: integer ``z`` (p, n), bucket width 2**``width_bits``.
 
-        ``wraps``: the codes will be hashed, so sums of ternary directions may be kept modulo 2**16.
+        ``wraps``: the codes will be hashed, so sums of ternary directions may be taken modulo 2**16.
         """
 
     @classmethod
@@ -246,14 +246,14 @@ def sum_along_direction(scaled: np.ndarray, direction: np.ndarray, start: np.flo
     return total
 
 
-def whole_sums(directions: np.ndarray, z: np.ndarray, starts: Any = 0) -> np.ndarray:
-    """``starts`` (K,) plus whole ``directions`` (K, p) times whole ``z`` (p, n), exact, int64 (K, n)."""
-    # A float64 product of whole numbers is exact below 2**53, and far faster than NumPy's integer product.
+def integer_sums(directions: np.ndarray, z: np.ndarray, starts: Any = 0) -> np.ndarray:
+    """``starts`` (K,) plus integer ``directions`` (K, p) times integer ``z`` (p, n), exact, int64 (K, n)."""
+    # A float64 product of integers is exact below 2**53, and far faster than NumPy's integer product.
     return (directions.astype(np.float64) @ z.astype(np.float64)).astype(np.int64) + np.reshape(starts, (-1, 1))
 
 
 def clamp_code(codes: np.ndarray) -> np.ndarray:
-    """Whole codes saturated to 16 bits, int32."""
+    """Integer codes saturated to 16 bits, int32."""
     return np.clip(codes, CODE_MIN, CODE_MAX).astype(np.int32)
 
 

@@ -84,7 +84,7 @@ def levels_for(n_buckets: int, n_concat: int) -> int:
     n_levels = round(n_buckets ** (1.0 / n_concat))
     if n_levels**n_concat != n_buckets:
         raise InputError(
-            f"n_buckets={n_buckets} with n_concat={n_concat} and fold='direct'; the buckets must be a whole number "
+            f"n_buckets={n_buckets} with n_concat={n_concat} and fold='direct'; the buckets must be an integer "
             f"to the power {n_concat} (for example {max(2, n_levels) ** n_concat}), or use fold='universal'."
         )
     return n_levels

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .directions import whole_offsets
+from .directions import integer_offsets
 from .family import Family, HashFunctions, check_bandwidth, clamp_code, floor_code
 from .fold import mix
 from .generator import Stream, to_gamma2, to_unit, words
@@ -74,7 +74,7 @@ class L1(Family):
             steps = np.minimum(np.rint(drawn["inverse_pitches"] * np.float32(2**_PITCH_BITS)), _MOST_STEP).astype(
                 np.int64
             )
-        offsets = whole_offsets(drawn["offsets"], bits)
+        offsets = integer_offsets(drawn["offsets"], bits)
         codes = []
         for k in range(functions.n_concat):
             cells = clamp_code((z.astype(np.int64) * steps[k][:, None] + offsets[k][:, None]) >> bits)

@@ -15,10 +15,10 @@ from .directions import (
     draw_directions,
     entry_bytes,
     entry_words,
+    integer_directions,
+    integer_offsets,
     largest_direction_sum,
     most_direction_terms,
-    whole_directions,
-    whole_offsets,
 )
 from .family import (
     Family,
@@ -26,8 +26,8 @@ from .family import (
     check_bandwidth,
     clamp_code,
     floor_code,
+    integer_sums,
     sum_along_direction,
-    whole_sums,
 )
 from .generator import Stream, to_unit, words
 
@@ -78,11 +78,11 @@ class L2(Family):
     def integer_codes(
         self, z: np.ndarray, functions: HashFunctions, row: int, width_bits: int, wraps: bool
     ) -> np.ndarray:
-        """Code = (b + sum_j a_j z_j) >> width_bits with whole z, a and b."""
-        directions, extra_bits = whole_directions(functions.parameters["directions"][row])
+        """Code = (b + sum_j a_j z_j) >> width_bits with integer z, a and b."""
+        directions, extra_bits = integer_directions(functions.parameters["directions"][row])
         bits = width_bits + extra_bits
-        offsets = whole_offsets(functions.parameters["offsets"][row], bits)
-        sums = whole_sums(directions, z, offsets)
+        offsets = integer_offsets(functions.parameters["offsets"][row], bits)
+        sums = integer_sums(directions, z, offsets)
         if wraps and extra_bits == 0:
             sums = ((sums + 32_768) & 0xFFFF) - 32_768
         return clamp_code(sums >> bits)
@@ -165,17 +165,17 @@ def ternary_kernel(difference: Any) -> np.ndarray:
 
 
 def _expected_triangle(coordinates: np.ndarray) -> float:
-    values, chances = np.zeros(1), np.ones(1)
+    values, probabilities = np.zeros(1), np.ones(1)
     for done, size in enumerate(coordinates):
         if len(values) > _MOST_ATOMS:
             rest = coordinates[done:]
-            return float(chances @ _blurred_triangle(values, np.sqrt((rest**2).sum() / 3.0)))
+            return float(probabilities @ _blurred_triangle(values, np.sqrt((rest**2).sum() / 3.0)))
         values = np.concatenate([values - size, values, values + size])
-        chances = np.concatenate([chances / 6.0, chances * (2.0 / 3.0), chances / 6.0])
+        probabilities = np.concatenate([probabilities / 6.0, probabilities * (2.0 / 3.0), probabilities / 6.0])
         # Sums that differ by rounding only are one value; 1e-9 bucket widths do not matter.
         _, first, group = np.unique(np.rint(values * 1e9), return_index=True, return_inverse=True)
-        values, chances = values[first], np.bincount(group, chances).astype(np.float64)
-    return float(chances @ np.maximum(0.0, 1.0 - np.abs(values)))
+        values, probabilities = values[first], np.bincount(group, probabilities).astype(np.float64)
+    return float(probabilities @ np.maximum(0.0, 1.0 - np.abs(values)))
 
 
 def _blurred_triangle(t: np.ndarray, sigma: np.float64) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Minwise hashing for the Jaccard similarity of sets: a point is the set of its non-zero coordinates.
 
-Paper: Section 2.2 names the family; the hash is Broder's (1997), 16 bits of it kept as Li and König
+Paper: Section 2.2 names the family; the hash is Broder's (1997), 16 bits of it stored as Li and König
 (2010) do.
 """
 

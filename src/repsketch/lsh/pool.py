@@ -14,8 +14,8 @@ import numpy as np
 from ..checks import check_choice, check_count, check_number
 from ..display import repr_of_fields
 from ..errors import InputError
-from .directions import draw_directions, whole_offsets
-from .family import saturate, sum_along_direction, whole_sums
+from .directions import draw_directions, integer_offsets
+from .family import integer_sums, saturate, sum_along_direction
 from .fold import MAX_BUCKETS, fold_direct
 from .generator import MAX_CONCAT, MAX_FEATURES, MAX_ROWS, Stream, to_unit, words
 from .rows import MAX_WIDTH_BITS
@@ -54,7 +54,7 @@ class CodePool:
     n_axes : how many codes, the first ones, are the first coordinates themselves
     n_nonzeros : most coordinates of a sparse direction
     is_seeded : bits get a random bias, levels a random offset; otherwise the bias is 0, the levels centred
-    spread : size of random biases, in units of 148 / 256 of a whole value, or as float32 of 1 / 148
+    spread : size of random biases, in units of 148 / 256 of an integer value, or as float32 of 1 / 148
     is_normalised : sums of many coordinates are divided by about the square root of their number
     width_bits : int precision; a level is 2**width_bits wide
     booleans : (p,) bool, the coordinates that are 0 or 1 only; they get half-integer biases
@@ -109,10 +109,10 @@ class CodePool:
         if not (columns.shape == (self.n_codes,) and columns.min() >= 0 and columns.max() < self.n_features):
             raise InputError(f"columns must be {self.n_codes} numbers from 0 to below n_features={self.n_features}.")
         is_held = np.isfinite(thresholds)
-        if self.width_bits is not None:  # kept in at most two bytes
+        if self.width_bits is not None:  # stored in at most two bytes
             is_held &= (thresholds == np.floor(thresholds)) & (np.abs(thresholds.astype(np.float64)) <= MAX_THRESHOLD)
         if thresholds.shape != (self.n_codes,) or not is_held.all():
-            kind = "finite" if self.width_bits is None else f"whole, of at most {MAX_THRESHOLD},"
+            kind = "finite" if self.width_bits is None else f"integers of at most {MAX_THRESHOLD},"
             raise InputError(f"thresholds must be {self.n_codes} {kind} numbers.")
 
     @property
@@ -206,7 +206,7 @@ class CodePool:
         offsets = to_unit(words(self.seed, Stream.OFFSET, self.n_codes, 1, 1)[:, 0, 0]) * np.float32(self.is_seeded)
         if self.width_bits is None:
             return np.float32(half) + offsets
-        return int(half * 2**self.width_bits) + whole_offsets(offsets, self.width_bits)
+        return int(half * 2**self.width_bits) + integer_offsets(offsets, self.width_bits)
 
     def bits(self, z: np.ndarray, code: int) -> np.ndarray:
         """The code's bit for z (p, n), int64 (n,)."""
@@ -222,7 +222,7 @@ class CodePool:
     def _sums(self, z: np.ndarray, code: int) -> np.ndarray:
         if self.width_bits is None:
             return sum_along_direction(z, self.directions[code], np.float32(0.0))
-        return whole_sums(self.directions[code : code + 1], z)[0]
+        return integer_sums(self.directions[code : code + 1], z)[0]
 
     def digits(self, z: np.ndarray, code: int) -> np.ndarray:
         """The code's bit or level for z (p, n), int64 (n,)."""

@@ -36,7 +36,7 @@ class RowHashes:
     n_concat: int = 1
     seed: int = 0
     fold: str = "universal"
-    width_bits: int | None = None  #: int precision: whole coordinates, bucket width 2**width_bits
+    width_bits: int | None = None  #: int precision: integer coordinates, bucket width 2**width_bits
 
     def __post_init__(self) -> None:
         check_family(self.family)
@@ -70,13 +70,13 @@ class RowHashes:
 
     @property
     def collision_rate(self) -> float:
-        """Chance that two different code tuples share a bucket: what debiasing takes out (erratum 2)."""
+        """Probability that two different code tuples share a bucket: what debiasing takes out (erratum 2)."""
         return fold_collision_rate(self.n_buckets) if self.fold == "universal" else 0.0
 
     def buckets(self, scaled: np.ndarray, row: int) -> np.ndarray:
         """Bucket of every point in one row, int64 (n,), for float32 ``scaled`` (p, n) in the family's units.
 
-        In the int precision ``scaled`` are whole numbers, 2**width_bits of them a bucket width.
+        In the int precision ``scaled`` are integers, 2**width_bits of them a bucket width.
         """
         if self.width_bits is None:
             codes = self.family.row_codes(scaled, self.functions, row)

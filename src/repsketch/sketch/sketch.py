@@ -226,11 +226,11 @@ class Sketch(Predictor):
         return query(self.model, block)
 
     def save(self, path: str | os.PathLike, metadata: dict[str, Any] | None = None) -> None:
-        """Write a .rsk file, in one step; ``metadata`` is a small JSON object kept with it."""
+        """Write a .rsk file, in one step; ``metadata`` is a small JSON object stored with it."""
         write_atomically(path, self.to_bytes(metadata))
 
     def to_bytes(self, metadata: dict[str, Any] | None = None) -> bytes:
-        """The bytes of a .rsk file with this sketch; ``metadata`` is a small JSON object kept with it."""
+        """The bytes of a .rsk file with this sketch; ``metadata`` is a small JSON object stored with it."""
         return model_to_bytes(self.model, self._file_sums, {**self._file_metadata, **(metadata or {})})
 
     @property

@@ -25,7 +25,7 @@ def spread(weights: Any, kernel_values: Any, fold_collision_rate: float = 0.0) -
     ----------
     weights : (M,) point weights
     kernel_values : (..., M) collision probabilities of each query with each point, all K codes
-    fold_collision_rate : chance that the fold merges different codes, 1/R; 0 without a fold
+    fold_collision_rate : probability that the fold merges different codes, 1/R; 0 without a fold
 
     >>> float(spread([1.0, -1.0], [0.25, 0.25]))
     1.0

@@ -30,7 +30,7 @@ class Cost:
     adds: float  #: additions and subtractions, expected over the random directions
     multiplies: float  #: multiplications
     lookups: int  #: counters read
-    reads: int  #: stored numbers touched: the projection and the looked-up counters, not the whole array
+    reads: int  #: stored numbers touched: the projection and the looked-up counters, not all counters
     others: float = 0.0  #: floors, shifts, clamps, comparisons, and what joins the codes of a row to a bucket
 
     @classmethod

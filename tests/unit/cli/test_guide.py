@@ -37,5 +37,5 @@ def test_the_commands_of_the_guide(run, people, save_onnx, tmp_path, monkeypatch
     summary = json.loads(Path("tiny/summary.json").read_text())
     assert summary["scored_on"] == "rows of later.csv"
     assert summary["sketch"]["score"] > 0.9
-    assert polars.read_parquet("answers.parquet").shape == (500, 3)
+    assert polars.read_parquet("predictions.parquet").shape == (500, 3)
     assert np.load("answers.npz")["predictions"].shape == (500,)
