@@ -40,8 +40,8 @@ def _empty(job: Job) -> dict[str, Any]:
         "note": "",
         "environment": environment(),
         "settings": {
-            "n_screened": tuning.QUICK_SCREENED if job.is_quick else tuning.N_SCREENED,
-            "n_final": tuning.QUICK_FINAL if job.is_quick else tuning.N_FINAL,
+            "n_rough": tuning.QUICK_SCREENED if job.is_quick else tuning.N_SCREENED,
+            "n_thorough": tuning.QUICK_FINAL if job.is_quick else tuning.N_FINAL,
             "rough_rows": tuning.SCREENING_ROWS,
             "most_rows": MOST_ROWS,
             "n_folds": N_FOLDS,

@@ -143,8 +143,8 @@ def run_text(results: Results) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in first["environment"]["libraries"].items())
     settings = first["settings"]
     text = (
-        f"{_seeds_text(results)} {settings['n_screened']} settings of every peer tried on {settings['rough_rows']:,} "
-        f"rows, the best {settings['n_final']} again on all (at most "
+        f"{_seeds_text(results)} {settings['n_rough']} settings of every peer tried on {settings['rough_rows']:,} "
+        f"rows, the best {settings['n_thorough']} again on all (at most "
         f"{settings['most_rows']:,}){_tried_by_ours(results)}; {first['environment']['cpu']}; {versions}."
     )
     notes = [f"- {name}: {result['note']}" for name, result in results.items() if result["note"]]

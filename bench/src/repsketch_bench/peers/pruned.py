@@ -66,7 +66,7 @@ class SparseLayers(Layers):
             arrays |= {f"{name}{layer}": array for name, array in packed.items()}
         return arrays
 
-    def to_int8(self, numbers: Parameters, layer: int, unit: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    def int8_weights(self, numbers: Parameters, layer: int, unit: Tensor) -> tuple[np.ndarray, np.ndarray]:
         """Weights of a layer times ``unit``, int8, and their step."""
         return to_int8(numbers[f"weights{layer}"] * unit, (0, 1))
 
