@@ -112,8 +112,8 @@ class CodePool:
         if self.width_bits is not None:  # stored in at most two bytes
             is_held &= (thresholds == np.floor(thresholds)) & (np.abs(thresholds.astype(np.float64)) <= MAX_THRESHOLD)
         if thresholds.shape != (self.n_codes,) or not is_held.all():
-            kind = "finite" if self.width_bits is None else f"integers of at most {MAX_THRESHOLD},"
-            raise InputError(f"thresholds must be {self.n_codes} {kind} numbers.")
+            kind = "finite numbers" if self.width_bits is None else f"integers of at most {MAX_THRESHOLD}"
+            raise InputError(f"thresholds must be {self.n_codes} {kind}.")
 
     @property
     def is_binary(self) -> bool:

@@ -288,11 +288,11 @@ BAD_POOLS = {
     # A file keeps whole thresholds in one byte or two.
     "beyond two bytes": (
         {"kind": "threshold", "columns": np.zeros(50, int), "thresholds": np.full(50, 32_768), "width_bits": 2},
-        "thresholds must be 50 whole, of at most 32767, numbers",
+        "thresholds must be 50 integers of at most 32767",
     ),
     "half a threshold in int": (
         {"kind": "threshold", "columns": np.zeros(50, int), "thresholds": np.full(50, 0.5, F), "width_bits": 2},
-        "thresholds must be 50 whole",
+        "thresholds must be 50 integers",
     ),
     "normalised bits": ({"is_normalised": True}, "is_normalised=True needs levels"),
 }  # fmt: skip
