@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard native/* bindings/python/*)
 
-.PHONY: help demo test test-slow check lint types bench paper paper-quick frontier ablation tables sanitize clean
+.PHONY: help demo test test-slow check lint types bench paper paper-quick frontier ablation tables sanitize mutants clean
 
 help:
 	@echo "make demo      train a teacher on the digits, distil it, sketch it, compress it, print what it costs"
@@ -17,6 +17,7 @@ help:
 	@echo "make ablation  what each way to train is worth (an hour; needs REPSKETCH_DATA)"
 	@echo "make frontier  accuracy against bytes, ours and every peer (hours; needs REPSKETCH_DATA)"
 	@echo "make tables    write README's tables from bench/results"
+	@echo "make mutants   put faults into the code, one at a time, and see whether the fast tests notice (ten minutes)"
 	@echo "make sanitize  the C tests and 5 million damaged files under the address and undefined-behaviour sanitizers"
 
 $(VENV)/python:
@@ -90,6 +91,9 @@ sanitize: $(VENV)/dev
 	build/sanitize/test_file
 	build/sanitize/test_predict build/sanitize/seeds/*.rsk
 	build/sanitize/mutate --seed $(SANITIZE_SEED) --inputs $(SANITIZE_INPUTS) build/sanitize/seeds/seed*.rsk
+
+mutants: $(VENV)/dev
+	$(BIN)/python tools/check_mutants.py
 
 clean:
 	rm -rf $(VENV) build dist demo
