@@ -52,7 +52,7 @@ class Draft:
         m.precision, m.generator, m.n_parts, m.projection = int(is_whole), 1, len(self.parts), self.projection
         m.n_columns, m.n_features = s["n_columns"], min(s["n_columns"] + s["unused"], 1 << 20)
         m.n_values, m.n_outputs, m.kinds = m.n_columns, s["n_outputs"], self.kinds
-        m.is_whole, m.has_matrix = is_whole, self.projection >= 2
+        m.is_integer, m.has_matrix = is_whole, self.projection >= 2
         m.n_components = s["n_components"] if m.has_matrix else m.n_values
         m.flags = int(m.n_features > m.n_columns) | 4 * (self.projection == 1)
         m.low, m.high, m.limit = (-1, 1, int(m.has_matrix)) if is_whole else (0, 0, 0)
@@ -65,20 +65,20 @@ class Draft:
         is_pool, has_bits = f.hash >= 16, f.hash == 1 or (f.hash >= 16 and not f.flags & 16)
         f.source = 0 if f.source == 0 and m.projection else 1
         f.n_parameters, f.width = int(f.hash in (0, 3)), float(f.hash in (0, 3))
-        f.counter_type = max(f.counter_type, int(m.is_whole))
-        f.width_bits = 1 if m.is_whole and is_pool and not has_bits else 0
+        f.counter_type = max(f.counter_type, int(m.is_integer))
+        f.width_bits = 1 if m.is_integer and is_pool and not has_bits else 0
         if f.fold:
             f.n_levels = 2 if has_bits or f.n_concat > 1 else max(f.n_buckets, 2)
             f.n_concat = min(f.n_concat, 16)
             f.n_buckets = f.n_levels**f.n_concat
         f.n_numbers = {0: m.n_outputs, 1: f.n_numbers, 2: 1}[f.decode]
         f.n_groups = min(f.n_groups, f.n_rows) if f.aggregate == 2 else 1
-        while m.is_whole and f.n_rows % f.n_groups:
+        while m.is_integer and f.n_rows % f.n_groups:
             f.n_groups -= 1
         if not f.flags & 1:
             f.n_codes = f.n_rows * f.n_concat
         f.n_nonzeros = 3 if f.hash == 17 else 0
-        f.threshold_nbytes = (1 if m.is_whole else 4) if f.hash == 18 else 0
+        f.threshold_nbytes = (1 if m.is_integer else 4) if f.hash == 18 else 0
         return f
 
     def lengths(self) -> dict[int, int]:
@@ -90,7 +90,7 @@ class Draft:
             Section.KINDS: 2 * m.n_columns if m.kinds == 2 else 0,
             Section.PROJECTION: packed_nbytes(m.n_values * m.n_components, matrix),
             Section.SHIFT: 4 * m.n_components if m.flags & 4 else 0,
-            Section.PROJECTION_SCALES: 4 * m.n_components if m.projection > 2 and not m.is_whole else 0,
+            Section.PROJECTION_SCALES: 4 * m.n_components if m.projection > 2 and not m.is_integer else 0,
             Section.LINEAR: {0: 0, 1: 4, 3: 1}[m.linear] * m.n_components * m.n_outputs,
             Section.LINEAR_GAIN: 4 * m.n_linear_gains,
             Section.OFFSET: 4 * m.n_outputs,
@@ -103,7 +103,7 @@ class Draft:
                 Section.CODE_COLUMNS: packed_nbytes(f.n_codes, index_bits(n_inputs)) if f.hash == 18 else 0,
                 Section.THRESHOLDS: f.n_codes * f.threshold_nbytes,
                 Section.COUNTERS: packed_nbytes(f.n_rows * f.n_buckets * f.n_numbers, 32 >> f.counter_type),
-                Section.DECODE: rows * m.n_outputs * (1 if m.is_whole else 4),
+                Section.DECODE: rows * m.n_outputs * (1 if m.is_integer else 4),
                 Section.GAIN: 4,
             }
             lengths |= {kind + PART_STRIDE * i: n for kind, n in own.items()}

@@ -38,4 +38,4 @@ def test_the_commands_of_the_guide(run, people, save_onnx, tmp_path, monkeypatch
     assert summary["scored_on"] == "rows of later.csv"
     assert summary["sketch"]["score"] > 0.9
     assert polars.read_parquet("predictions.parquet").shape == (500, 3)
-    assert np.load("answers.npz")["predictions"].shape == (500,)
+    assert np.load("predictions.npz")["predictions"].shape == (500,)
