@@ -108,7 +108,7 @@ import repsketch as rs
 def small(X: np.ndarray, y: np.ndarray) -> rs.CompiledSketch:
     sketch = rs.compress(None, X, y, budget="1KB", progress=False)
     reveal_type(sketch)
-    reveal_type(sketch.form)
+    reveal_type(sketch.model)
     reveal_type(sketch.cost())
     reveal_type(sketch.change)
     reveal_type(sketch.predict_interval(X))
