@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
 from repsketch.teacher import out_of_fold as folds
-from repsketch.teacher.out_of_fold import N_FOLDS, as_soft_labels, out_of_fold_outputs
+from repsketch.teacher.out_of_fold import N_FOLDS, out_of_fold_outputs
 
 N = 120
 TRAIN_ROWS = np.arange(90)
@@ -42,7 +42,7 @@ def test_no_row_has_a_say_in_its_own_answer(n_classes):
     again = out_of_fold(model, X, changed)
     assert np.array_equal(again[7], outputs[7])
     assert not np.array_equal(again, outputs)
-    own = as_soft_labels(as_teacher(model).label(X))
+    own = as_teacher(model).label(X).soft_labels
     assert outputs.shape == own.shape
     assert np.abs(own - outputs)[TRAIN_ROWS].mean() > 0.1  # the tree knows its own rows by heart
 
