@@ -61,7 +61,7 @@ __all__ = [
     "theory",
 ]
 
-# What trains needs torch or scikit-learn; it is imported when it is first asked for.
+# Training needs torch or scikit-learn: these names are imported on first use.
 _LAZY = {
     "SketchClassifier": ("estimators", "sklearn"),
     "SketchRegressor": ("estimators", "sklearn"),

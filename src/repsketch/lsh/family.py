@@ -231,7 +231,7 @@ def sum_along_direction(scaled: np.ndarray, direction: np.ndarray, start: np.flo
     """``start`` plus the coordinates of ``scaled`` (p, n) along ``direction`` (p,), float32 (n,).
 
     Coordinates are added one after the other in rising order, each sum rounded to float32: the
-    order is part of the specification, so that every runtime gets the same bits. A coordinate whose
+    order is specified, so that every runtime gets the same bits. A coordinate whose
     direction is 0 is skipped, +1 is an addition, -1 a subtraction.
     """
     total = np.full(scaled.shape[1], start, np.float32)

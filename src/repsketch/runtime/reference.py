@@ -11,7 +11,7 @@ from ..model.oracle import query
 
 
 class ReferenceRuntime:
-    """Evaluates a form in NumPy."""
+    """Evaluates a model in NumPy."""
 
     def __init__(self, model: Model) -> None:
         self.model = model

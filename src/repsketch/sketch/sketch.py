@@ -1,7 +1,7 @@
 """What users hold: a sketch that predicts, is saved, loaded, quantised and exported.
 
 Two kinds: ``KernelSketch``, the paper's, whose counters are sums of weights and may be added to, merged and
-refitted; and ``CompiledSketch``, anything else in the deployed form. A sketch never changes: every method
+refitted; and ``CompiledSketch``, any other model that is deployed. A sketch never changes: every method
 that alters it returns another one.
 """
 

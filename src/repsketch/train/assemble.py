@@ -42,7 +42,7 @@ def _boolean_rows(inputs: Inputs, values: np.ndarray, numbers: np.ndarray, is_fi
         inputs, values = fewer, renamed
     n = inputs.n_values
     pool = CodePool(
-        "sparse", n, n, n_axes=n, n_nonzeros=1, is_seeded=True, spread=1, width_bits=0, booleans=inputs.booleans
+        "sparse", n, n, n_axes=n, n_nonzeros=1, is_seeded=True, bias_scale=1, width_bits=0, booleans=inputs.booleans
     )
     n_rows, n_concat = numbers.shape
     return inputs, PooledRows(pool, n_rows, n_concat, values[numbers])
