@@ -66,7 +66,7 @@ enum { RSK_STREAM_TERNARY = 1, RSK_STREAM_GAUSSIAN = 2, RSK_STREAM_OFFSET = 3, R
        RSK_STREAM_PITCH = 5, RSK_STREAM_CELL = 6, RSK_STREAM_MINHASH = 7, RSK_STREAM_SPARSE = 8, RSK_STREAM_BIAS = 9,
        RSK_LAST_STREAM = 9 };
 
-/* Types of sections, SECTION(name, type); group of rows i has RSK_PART_STRIDE i more. */
+/* Types of sections, SECTION(name, type); group of rows i has RSK_ROW_GROUP_STRIDE i more. */
 #define RSK_SECTIONS(SECTION) \
     SECTION(MODEL, 1) \
     SECTION(COLUMNS, 2) \

@@ -70,7 +70,7 @@ def numbers() -> str:
         members |= {f"ALL_{name}S": sum(numbered)} if name.endswith("FLAG") else {f"LAST_{name}": max(numbered)}
         sentence = (numbered.__doc__ or "").replace("`", "")
         blocks.append(f"\n/* {sentence} */\n{_constants(members)}")
-    blocks.append("\n/* Types of sections, SECTION(name, type); group of rows i has RSK_PART_STRIDE i more. */\n")
+    blocks.append("\n/* Types of sections, SECTION(name, type); group of rows i has RSK_ROW_GROUP_STRIDE i more. */\n")
     blocks.append(_list("SECTIONS(SECTION)", (f"SECTION({s.name}, {s.value})" for s in records.Section)))
     for name, record in RECORDS.items():
         blocks.append(

@@ -1,4 +1,4 @@
-"""Long experiments as jobs: run in several processes, each kept as soon as it is done: a stopped run goes on."""
+"""Long experiments as jobs: run in several processes, each stored when it is done, so that a stopped run goes on."""
 
 import json
 import multiprocessing
@@ -60,7 +60,7 @@ def run_jobs(
     n_workers: int = 2,
     progress: bool = True,
 ) -> None:
-    """Run those jobs whose result is not kept yet.
+    """Run those jobs whose result is not stored yet.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def run_jobs(
                     bar.advance(seconds_of(job), note=str(job))
     except BaseException:
         for process in multiprocessing.active_children():
-            process.terminate()  # what is kept stays; the rest is done again next time
+            process.terminate()  # stored results stay; the rest is done again next time
         raise
     finally:
         executor.shutdown(wait=False, cancel_futures=True)

@@ -24,7 +24,7 @@ def boosters_of(case: Case) -> dict[str, Any]:
 
 
 def lightgbm_engine(name: str, model: Any) -> Engine:
-    """A LightGBM estimator asked through its Python package."""
+    """A LightGBM estimator called through its Python package."""
 
     def outputs(X: np.ndarray) -> np.ndarray:
         return booster_outputs(model, X)
@@ -70,7 +70,7 @@ static float score_row(const float *row) {{
 
 def _emlearn() -> Any:
     """The library, without what importing it does to NumPy's handling of floating-point errors."""
-    with np.errstate():  # emlearn calls np.seterr(all="raise") for the whole process
+    with np.errstate():  # emlearn calls np.seterr(all="raise") for all of the process
         return require("emlearn", "bench")
 
 

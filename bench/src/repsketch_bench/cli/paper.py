@@ -1,4 +1,4 @@
-"""``repsketch paper``: the paper's experiments, run, kept and written down."""
+"""``repsketch paper``: runs the paper's experiments and writes results and tables."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ def paper(
     output: Annotated[Path, typer.Option("--output", "-o", help="folder of results, tables and figures")] = Path(
         "bench/results/paper"
     ),
-    cache: Annotated[Path, typer.Option(help="folder where trained networks and finished jobs are kept")] = _CACHE,
+    cache: Annotated[Path, typer.Option(help="folder for trained networks and finished jobs")] = _CACHE,
     workers: Annotated[int, typer.Option(help="processes", min=1)] = 2,
 ) -> None:
     """Every number of the paper's tables and figure beside ours. Stop it and start it again: it goes on."""

@@ -23,7 +23,7 @@ VALIDATION_FRACTION = 0.1  # of the training rows, on which methods choose their
 
 @dataclass(frozen=True)
 class PaperCase:
-    """One dataset with one seed; the teacher is trained when it is first asked for, and kept in ``cache``."""
+    """One dataset with one seed; the teacher is trained on first use, and stored in ``cache``."""
 
     job: Job
     cache: Path
@@ -97,8 +97,8 @@ class PaperCase:
         labels = as_teacher(self.network, self.task).label(self.train[0])
         if self.task == "regression":
             return labels
-        chance = 1.0 / (1.0 + np.exp(-labels.values.astype(np.float64)))
-        return replace(labels, values=(chance - 0.5).astype(np.float32))
+        probability = 1.0 / (1.0 + np.exp(-labels.values.astype(np.float64)))
+        return replace(labels, values=(probability - 0.5).astype(np.float32))
 
     @property
     def targets(self) -> np.ndarray:
