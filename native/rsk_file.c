@@ -224,6 +224,6 @@ rsk_status rsk_open(const void *file, size_t nbytes, const rsk_limits *limits, r
                                                                                    &model->row_groups[i]));
     RSK_TRY(rsk_totals_check(model, accepted));
     RSK_TRY(rsk_magnitudes_check(model, &r.bounds));
-    RSK_TRY(rsk_asked_check(&r));
+    RSK_TRY(rsk_used_check(&r));
     return check_optional(&r, model);
 }

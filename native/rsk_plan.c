@@ -171,7 +171,7 @@ static void lay_out_terms(rsk_plan *plan, rsk_plan_group *p, rsk_arena *a) {
     float *float_starts = is_int ? NULL : take(a, p->n_used, 4);
     uint8_t *shifts = group->flags & RSK_NORMALISED ? take(a, p->n_used, 1) : NULL;
     uint32_t *terms = take(a, p->n_used * most, 4);
-    /* Their places are 32-bit numbers: beyond, ask for more than anybody has; a compact plan will do. */
+    /* Their places are 32-bit numbers: beyond, report a size that cannot be allocated; a compact plan will do. */
     if (p->n_used * most > UINT32_MAX) a->used += (uint64_t)1 << 60;
     p->term_ends = ends;
     p->terms = terms;

@@ -68,7 +68,7 @@ typedef struct rsk_plan_group {
     uint32_t n_triples;
     /* For single rows, a lane a row of counters: code k of row l at k * column_stride + l. */
     uint32_t column_stride;         /* n_rows rounded up to 64 */
-    const uint8_t *column_directions; /* of 64 codes after the other, laid out as the instruction set wants them */
+    const uint8_t *column_directions; /* of 64 codes after the other, laid out for the instruction set */
     const int16_t *column_starts;   /* (n_concat, column_stride) */
     const uint16_t *column_multipliers, *column_addends; /* (2, codes) and (2, column_stride): high halves, low halves */
     const int16_t *column_counters; /* (n_buckets, column_stride); NULL: many buckets */

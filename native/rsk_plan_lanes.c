@@ -134,7 +134,7 @@ static void lay_out_raised(const rsk_plan *plan, rsk_plan_group *p, rsk_arena *a
  * by the code itself, and leave the fold out. */
 static void lay_out_byte_tables(const rsk_plan *plan, rsk_plan_group *p, rsk_arena *a) {
     const rsk_row_group *group = p->group;
-    /* Counting asks the same questions as filling: nothing here may depend on what has been drawn. */
+    /* Counting runs through the same code as filling: nothing here may depend on what has been drawn. */
     if (plan->model.precision != RSK_INT || !rsk_wraps16(group) || !rsk_has_single_counters(group)) return;
     if (group->n_concat != 1 || group->width_bits != 8 || group->n_inputs > RSK_WIDEST_BLOCK) return;
     if (group->counter_type == RSK_COUNTER_INT16 || group->n_rows > RSK_MOST_TABLES) return;

@@ -158,7 +158,7 @@ rsk_status rsk_indices_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t l
     return check_left_over(*bytes, n * bits);
 }
 
-rsk_status rsk_asked_check(const rsk_reader *r) {
+rsk_status rsk_used_check(const rsk_reader *r) {
     for (uint32_t i = 0; i < r->n_sections; i++) {
         const uint32_t type = type_of(entry_at(r, i));
         RSK_REFUSE_IF(type < RSK_FIRST_OPTIONAL && is_known(type) && (r->used >> i & 1u) == 0, SECTION_UNEXPECTED);

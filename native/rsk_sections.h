@@ -1,4 +1,4 @@
-/* rsk_sections.h: the sections of a file, as the files of the reader ask for them. */
+/* rsk_sections.h: the sections of a file, as the files of the reader use them. */
 #ifndef RSK_SECTIONS_H
 #define RSK_SECTIONS_H
 
@@ -48,7 +48,7 @@ rsk_status rsk_indices_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t l
                             const uint8_t **bytes);
 
 /* No section of a model that has not been taken. */
-rsk_status rsk_asked_check(const rsk_reader *r);
+rsk_status rsk_used_check(const rsk_reader *r);
 
 /* A section a model may do without, or NULL. */
 const uint8_t *rsk_section_find(const rsk_reader *r, uint32_t type, uint32_t *nbytes);

@@ -142,7 +142,7 @@ void agree(document *doc) {
     }
 }
 
-/* Gives a section the length that fields ask for; makes it if there is none. */
+/* Gives a section the length that fields require; makes it if there is none. */
 static void fit(document *doc, uint32_t type, uint64_t n_bits) {
     static const uint8_t ones[] = {0, 0, 0x80, 0x3F}, small[] = {1};
     const uint32_t n = (uint32_t)((n_bits + 7) / 8);

@@ -197,7 +197,7 @@ static void test_contents(file *f) {
     }
     start_threshold(f);
     add_section(f, 11, one, 4);
-    expect(open_file(f), RSK_SECTION_UNEXPECTED, "a section that nothing asks for");
+    expect(open_file(f), RSK_SECTION_UNEXPECTED, "a section that the model does not use");
     start_threshold(f);
     add_section(f, 99, one, 4);
     expect(open_file(f), RSK_OK, "an unknown optional section");

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-logging.getLogger(__name__).addHandler(logging.NullHandler())  # a program that asks for no log gets none
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # no output unless the program configures logging
 
 __all__ = [
     "Change",

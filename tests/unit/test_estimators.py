@@ -66,7 +66,7 @@ def test_without_a_teacher_one_is_trained_that_knows_the_labels(data):
 def test_a_teacher_of_other_classes_is_refused(data):
     X, values = data
     teacher = LogisticRegression().fit(X, np.where(values > 0, "yes", "no"))
-    with pytest.raises(InputError, match=r"teacher knows the classes \['no', 'yes'\], y holds \[0, 1\]"):
+    with pytest.raises(InputError, match=r"teacher has the classes \['no', 'yes'\], y holds \[0, 1\]"):
         SketchClassifier(teacher, **QUICK).fit(X, labels_of(values, 2))
 
 

@@ -118,7 +118,7 @@ def load_rows(source: Source) -> Rows:
     """All rows of ``source``, from the first place that has them.
 
     Where REPSKETCH_DATA holds both an archive and complete files, the archive is taken, be it a sample or not. What
-    an archive holds is the business of whoever made it and is not compared with a digest.
+    an archive holds is not compared with a digest.
     """
     if folder := os.environ.get("REPSKETCH_DATA"):
         archive = Path(folder) / source.file

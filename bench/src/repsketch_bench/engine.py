@@ -12,7 +12,7 @@ from .teachers import N_QUERIES, Case
 from .timing import Contestant
 
 KINDS = {"batch": "many rows a call", "row_python": "one row, from Python", "row_c": "one row, from C"}
-ROWS_IN_PYTHON = 64  # different rows answered by one timed call: the loop around them costs some 10 ns a row
+ROWS_IN_PYTHON = 64  # different rows of one timed call: the loop around them costs some 10 ns a row
 
 Predict = Callable[[np.ndarray], np.ndarray]
 

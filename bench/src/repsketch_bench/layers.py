@@ -15,7 +15,7 @@ __all__ = ["fold_network", "layers_of", "network_of", "read_network", "write_net
 
 
 def write_network(path: Path, network: nn.Sequential) -> None:
-    """Keep the layers of ``network`` in an npz file."""
+    """Store the layers of ``network`` in an npz file."""
     arrays: dict[str, Any] = {}
     for i, (weight, bias) in enumerate(layers_of(network)):
         arrays |= {f"weight{i}": weight, f"bias{i}": bias}

@@ -1,4 +1,4 @@
-"""Whether probabilities mean what they say: the Brier score and the calibration error of ``predict_proba``."""
+"""Whether probabilities are calibrated: the Brier score and the calibration error of ``predict_proba``."""
 
 from typing import Any
 

@@ -120,7 +120,7 @@ class Rows:
     """A dataset as its files hold it.
 
     X is (n, d) and y (n,) with the labels of the files. ``given_split`` says which rows are for training and which for
-    testing, or is None where nobody published a split. ``note``, if any, belongs beside numbers from these rows.
+    testing, or is None where no split was published. ``note``, if any, belongs beside numbers from these rows.
     """
 
     X: np.ndarray

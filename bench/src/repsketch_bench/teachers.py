@@ -54,7 +54,7 @@ class Case:
     is_synthetic: bool = False
 
     def queries(self, n: int) -> np.ndarray:
-        """``n`` different rows to ask while a clock runs, test rows first, or all there are; C-contiguous."""
+        """``n`` different rows to predict while a clock runs, test rows first, or all there are; C-contiguous."""
         inputs = [self.X_test, self.X_valid, self.X_train]
         return np.ascontiguousarray(np.concatenate([X[:n] for X in inputs])[:n])
 

@@ -102,7 +102,7 @@ def measure(
     gc.disable()  # a collection would be charged to whoever runs at that moment
     try:
         for i in track(range(n_rounds), "timing", n_rounds, enabled=progress):
-            # Another order each round: nobody always follows the one that leaves the caches cold.
+            # Another order each round, so that no contestant always follows the one that leaves the caches cold.
             for j in rng.permutation(len(contestants)):
                 spent = _nanoseconds(contestants[j].call, n_calls[j], clock)
                 ns[i, j] = spent / (n_calls[j] * contestants[j].n_queries)

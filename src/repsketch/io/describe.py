@@ -1,4 +1,4 @@
-"""What a file holds, in plain words and numbers: for ``repsketch inspect`` and for people who ask."""
+"""What a file holds, as words and numbers, for ``repsketch inspect``."""
 
 import os
 from typing import Any
@@ -20,7 +20,7 @@ def describe(
     max_memory: int = MEMORY_CAP,
     max_work: int = WORK_CAP,
 ) -> dict[str, Any]:
-    """Everything there is to say about a .rsk file, as a dictionary that JSON can hold. Limits as in ``load``.
+    """The facts about a .rsk file, as a dictionary that JSON can hold. Limits as in ``load``.
 
     >>> import tempfile
     >>> from repsketch import lsh, Sketch

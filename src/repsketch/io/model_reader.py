@@ -22,7 +22,7 @@ _STORED_DTYPES = {StoredAs.FLOAT32: "<f4", StoredAs.BFLOAT16: "<u2", StoredAs.FL
 
 
 class ModelReader:
-    """The record of sizes, and the arrays it asks for. They are checked first, and put together only if all is good."""
+    """The record of sizes, and the arrays it requires. They are checked first, and put together only if all is good."""
 
     def __init__(self, sections: Sections) -> None:
         self.sections = sections

@@ -1,4 +1,4 @@
-"""From the bytes of a .rsk file to a model. A file from a stranger is hostile: all of it is checked before it is used.
+"""From the bytes of a .rsk file to a model. Files are not trusted: all of a file is checked before it is used.
 
 The checks follow ``docs/spec/format.md`` in its order, so that this reader and the C reader give the same status to
 the same bad file.
@@ -85,7 +85,7 @@ def read_model(
     """
     limits = Limits(max_nbytes, max_memory, max_work)
     if use_native and core.native is not None:
-        # Limits of the C reader are 64-bit numbers, of which 0 asks for the default.
+        # Limits of the C reader are 64-bit numbers, of which 0 means the default.
         opened = core.native.File(data, *(max(limit, 1) for limit in astuple(limits)))
         if opened.status == Status.OK:
             return _read(Sections(sections_of(memoryview(data)), are_good=True), opened, limits)
@@ -127,5 +127,5 @@ def _read(sections: Sections, file: Any, limits: Limits) -> Contents:
         linear, gain = reader.linear, reader.linear_gain
         extras = (task, classes, names, categories, intervals, records.STORED_AS[record.offset_stored_as], file)
         return Contents(Model(inputs, projection, made, reader.offset, linear, gain, *extras), sums, metadata)
-    except InputError as error:  # a check of the model that the page forgot: refused all the same
+    except InputError as error:  # a check of the model that the specification lacks: refused all the same
         raise FormatError(Status.FIELD) from error

@@ -297,7 +297,7 @@ class RowGroupReader:
             booleans = None
             is_random_bit = f.flags & records.SEEDED and not f.flags & records.LEVELS
             if is_random_bit and reads_values(self.model, f):
-                booleans = inputs.booleans  # nothing else asks for them
+                booleans = inputs.booleans  # nothing else needs them
             pool = self._pool(columns, booleans)
             hashes = PooledRows(pool, f.n_rows, f.n_concat, indices, bool(f.flags & records.INTERPOLATED))
         counter_type = records.COUNTER_TYPES[f.counter_type]

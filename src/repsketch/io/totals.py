@@ -1,7 +1,7 @@
 """What a file may cost: bytes of memory and operations a row, from its two records alone.
 
 ``docs/spec/format.md``, *Totals*; ``native/rsk_totals.c`` is the same in C. Both are upper bounds of what the C runtime
-really takes, so a few hundred bytes cannot ask for gigabytes or hours.
+really takes, so that a file of a few hundred bytes cannot take gigabytes or hours.
 """
 
 from collections.abc import Sequence

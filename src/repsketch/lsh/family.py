@@ -40,7 +40,7 @@ class Family(ABC):
 
     Subclasses implement ``_draw``, ``row_codes``, ``integer_codes``, ``_kernel`` and ``_textbook``; for the int
     precision ``largest_sum`` and ``most_terms``; for the digest of a file ``entry_words`` and ``entry_bytes``. Whatever
-    else differs between families is an attribute here, so that no other module asks for a family's name.
+    else differs between families is an attribute here, so that no other module compares names.
     ``native/rsk_family.c`` has the same as a table of functions.
     """
 
@@ -135,7 +135,7 @@ class Family(ABC):
         return np.ascontiguousarray(np.moveaxis(np.stack(rows), 2, 0), dtype=np.int32)
 
     def in_units(self, block: np.ndarray) -> np.ndarray:
-        """Points (n, p) as ``row_codes`` wants them: float32 (p, n) times ``unit_scale``, saturated."""
+        """Points (n, p) as ``row_codes`` takes them: float32 (p, n) times ``unit_scale``, saturated."""
         with np.errstate(over="ignore"):
             return saturate(np.ascontiguousarray(block.T, dtype=np.float32) * np.float32(self.unit_scale))
 

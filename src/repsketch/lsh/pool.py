@@ -1,7 +1,7 @@
 """Codes shared by many rows: a pool of P codes, each computed once, and rows that name K of them.
 
 Beyond the paper, whose rows own their codes (``rows.RowHashes``). A code adds and subtracts a few
-coordinates, then asks on which side of a bias the sum lies (a bit) or which of a few levels it reaches. The
+coordinates; the code says on which side of a bias the sum lies (a bit), or which of a few levels it reaches. The
 directions come from the seed, or are one stored coordinate each. ``docs/spec/inference.md`` says it all.
 """
 
@@ -108,10 +108,12 @@ class CodePool:
     def _check_stored(self, columns: np.ndarray, thresholds: np.ndarray) -> None:
         if not (columns.shape == (self.n_codes,) and columns.min() >= 0 and columns.max() < self.n_features):
             raise InputError(f"columns must be {self.n_codes} numbers from 0 to below n_features={self.n_features}.")
-        is_held = np.isfinite(thresholds)
+        is_storable = np.isfinite(thresholds)
         if self.width_bits is not None:  # stored in at most two bytes
-            is_held &= (thresholds == np.floor(thresholds)) & (np.abs(thresholds.astype(np.float64)) <= MAX_THRESHOLD)
-        if thresholds.shape != (self.n_codes,) or not is_held.all():
+            is_storable &= (thresholds == np.floor(thresholds)) & (
+                np.abs(thresholds.astype(np.float64)) <= MAX_THRESHOLD
+            )
+        if thresholds.shape != (self.n_codes,) or not is_storable.all():
             kind = "finite numbers" if self.width_bits is None else f"integers of at most {MAX_THRESHOLD}"
             raise InputError(f"thresholds must be {self.n_codes} {kind}.")
 

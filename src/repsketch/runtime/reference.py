@@ -1,4 +1,4 @@
-"""The oracle as a runtime: slow, plain, and the judge of every other."""
+"""The oracle as a runtime: slow and plain; every other runtime is compared with it."""
 
 from typing import Any
 

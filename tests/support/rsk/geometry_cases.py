@@ -312,7 +312,7 @@ def _():
     return all_bad(Status.FIELD, files)
 
 
-@case("74 a section that nothing asks for")
+@case("74 a section that the model does not use")
 def _():
     files = {
         f"section {kind}": with_sections(KERNEL, {kind: bytes(8)}) for kind in (2, 3, 4, 5, 8, 9, 11, 17, 21, 24, 46)

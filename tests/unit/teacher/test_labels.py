@@ -190,7 +190,7 @@ class TestAmbiguous:
             teacher.label(X)
 
     def test_numbers_in_one_block_and_text_in_another(self):
-        with pytest.raises(TeacherError, match="numbers for some rows and with text for others"):
+        with pytest.raises(TeacherError, match="numbers for some rows and text for others"):
             by_sevens(lambda rows: rows[:, 0] if rows[0, 0] else np.full(len(rows), "a")).label(np.arange(14)[:, None])
 
 

@@ -27,7 +27,7 @@ def fit_boosted(
     random_state: int = 0,
     progress: bool = True,
 ) -> Compared:
-    """The best LightGBM model of at most ``nbytes`` packed bytes; as many trees as fit and the validation rows like.
+    """The best LightGBM model of at most ``nbytes`` packed bytes; early-stopped on the validation rows.
 
     A split counts as two numbers, a leaf as one. Trees multiply nothing: ``flops`` are comparisons on the way of a mean
     training row, and one addition a tree.

@@ -1,4 +1,4 @@
-"""The rows that a compared method learns from and those it is tuned on."""
+"""Training and validation rows of a compared method."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -75,7 +75,7 @@ class Rows:
         return float(np.abs(outputs - self.y_valid).mean())
 
     def best(self, models: Sequence[Compared]) -> Compared:
-        """The model of the smallest error on the validation rows, the first of equals, told how many were tried.
+        """The model of the smallest error on the validation rows, the first of equals, with the number of models tried.
 
         >>> rows = Rows.split(np.ones((10, 1)), np.ones(10), "regression")
         >>> tried = [Compared(f"times {i}", lambda X, i=i: i * X[:, 0], 1, 1, 4) for i in range(3)]

@@ -42,7 +42,7 @@ def paper(
     run_jobs(jobs, store, cache, n_workers=workers)
     results = collect(jobs, store)
     if quick and output == Path("bench/results/paper"):
-        output = Path("build/paper-quick")  # a quick look must not replace results
+        output = Path("build/paper-quick")  # a quick run must not replace results
     write_results(results, output)
     draw_frontier(results, output)
     draw_convergence(results, output)

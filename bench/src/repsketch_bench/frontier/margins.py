@@ -1,4 +1,4 @@
-"""Who is ahead: sketches against peers at equal bytes, in means over seeds and paired standard errors."""
+"""Sketches against peers at equal bytes: mean differences over seeds, with paired standard errors."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

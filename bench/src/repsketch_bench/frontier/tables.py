@@ -120,7 +120,7 @@ def ablation_table(results: Results) -> str:
 
 
 def teachers_table(results: Results) -> str:
-    """Rows, and which teacher answered best the rows it had not seen, by seeds."""
+    """Rows, and which teacher had the smallest out-of-fold loss, by seeds."""
     rows = []
     for name, result in results.items():
         found = list(result["found"].get("teacher", {}).values())
@@ -170,7 +170,7 @@ def _tried_by_ours(results: Results) -> str:
 
 
 def size(nbytes: int) -> str:
-    """A budget as people say it.
+    """A budget in bytes or kilobytes.
 
     >>> size(512), size(4096)
     ('512 B', '4 KB')

@@ -80,7 +80,7 @@ class PaperCase:
         if path.is_file():
             return read_network(path)
         options = {**self.settings.teacher, "task": self.task, "random_state": self.job.seed, "progress": False}
-        if self.job.is_quick:  # few rows want more passes
+        if self.job.is_quick:  # few rows need more passes
             options["n_epochs"] = max(options["n_epochs"], QUICK_EPOCHS)
         network = fold_network(train_mlp(*self.train, self.settings.sizes.hidden, **options))
         os.makedirs(self.cache, exist_ok=True)
@@ -92,7 +92,7 @@ class PaperCase:
         """What the kernel learns on the training rows: the teacher's values, or its probabilities less one half.
 
         A network's output is its probability, and that is what the paper's loss compares. Log-odds far from 0 would
-        make the kernel spend itself on rows nobody doubts.
+        make the kernel fit mostly rows that are classified with ease.
         """
         labels = as_teacher(self.network, self.task).label(self.train[0])
         if self.task == "regression":
