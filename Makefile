@@ -68,7 +68,7 @@ paper: $(VENV)/dev
 paper-quick: $(VENV)/dev
 	$(BIN)/repsketch paper --quick
 
-# Thirteen datasets, seven budgets, five seeds: hours; a run that was stopped goes on, and results that are there are kept.
+# Thirteen datasets, seven budgets, five seeds: hours; a run that was stopped goes on, and results that exist are not computed again.
 frontier: $(VENV)/dev
 	$(BIN)/repsketch bench frontier
 

@@ -32,24 +32,24 @@ typedef enum rsk_status {
 const char *rsk_status_text(rsk_status status);
 
 /* Fields as in docs/spec/format.md, section 2; pointers are to the sections' bytes, NULL where there is none. */
-/* A group of rows of counters: a PART of the file. */
-typedef struct rsk_part {
+/* A group of rows of counters: section ROW_GROUP of the file. */
+typedef struct rsk_row_group {
     uint8_t source, hash, directions, fold, counter_type, aggregate, decode, decode_shift;
     uint8_t width_bits, flags, n_nonzeros, n_parameters, threshold_nbytes, decode_stored_as;
     double width; /* the family's bandwidth */
     uint32_t seed, n_rows, n_concat, n_buckets, n_levels, n_codes, n_axes, n_numbers, n_groups, n_gains, digest;
     uint32_t n_inputs;      /* coordinates this group of rows reads: the model's n_components or n_values */
-    uint32_t spread;        /* the field's 32 bits: a float32 or, in the int precision, an integer */
+    uint32_t bias_scale;    /* of seeded bits; the field's 32 bits: a float32 or, in the int precision, an integer */
     const uint8_t *indices; /* (n_rows, n_concat) packed */
     const uint8_t *code_columns; /* (n_codes) packed */
     const uint8_t *thresholds;   /* (n_codes) */
     const uint8_t *counters;     /* (n_rows, n_buckets, n_numbers) */
     const uint8_t *decode_matrix; /* (n_numbers, n_outputs) or (n_rows, n_outputs) */
     const uint8_t *gain;         /* (n_gains) float32 */
-} rsk_part;
+} rsk_row_group;
 
 typedef struct rsk_model {
-    uint8_t precision, generator, task, n_parts, projection, right_shift, linear, stored_as, offset_stored_as;
+    uint8_t precision, generator, task, n_row_groups, projection, right_shift, linear, stored_as, offset_stored_as;
     uint16_t kinds, flags, limit;
     int16_t low, high;
     int8_t center_bias, scale_bias;
@@ -67,7 +67,7 @@ typedef struct rsk_model {
     const uint8_t *offset;            /* (n_outputs) float32 or bfloat16 */
     const uint8_t *classes, *names, *sums, *metadata, *categories, *intervals; /* all of a section, NULL: none */
     uint32_t classes_nbytes, names_nbytes, sums_nbytes, metadata_nbytes, categories_nbytes, intervals_nbytes;
-    rsk_part parts[RSK_MAX_PARTS];
+    rsk_row_group row_groups[RSK_MAX_ROW_GROUPS];
 } rsk_model;
 
 /* What a model costs at most, computed from its sizes alone (docs/spec/format.md, *Totals*). */
@@ -117,7 +117,7 @@ typedef struct rsk_rows {
 /* What a prediction passed through, for tests: NULL where it is not wanted. */
 typedef struct rsk_trace {
     int32_t *buckets;   /* (n_rows, rows of all groups) */
-    void *accumulators; /* (n_rows, n_parts, n_outputs) float, or int32_t in the int precision */
+    void *accumulators; /* (n_rows, n_row_groups, n_outputs) float, or int32_t in the int precision */
 } rsk_trace;
 
 /* Bytes of working memory, aligned to 64, for one thread: for single rows, or for batches. */

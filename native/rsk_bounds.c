@@ -79,7 +79,7 @@ static uint32_t largest_size(const uint8_t *counters, uint64_t first, uint32_t n
 }
 
 /* Largest sizes over the buckets of a row of numbers first .. first + n - 1, as they are added up. */
-static void find_row_sizes(const rsk_part *p, uint32_t row, uint32_t first, uint32_t n, uint32_t *sizes) {
+static void find_row_sizes(const rsk_row_group *p, uint32_t row, uint32_t first, uint32_t n, uint32_t *sizes) {
     const uint32_t bits = rsk_counter_bits(p), shift = rsk_has_flag(p, RSK_INTERPOLATED) ? p->width_bits : 0;
     if (p->n_numbers == 1) {
         sizes[0] = largest_size(p->counters, (uint64_t)row * p->n_buckets, p->n_buckets, bits) << shift;
@@ -97,7 +97,7 @@ static void find_row_sizes(const rsk_part *p, uint32_t row, uint32_t first, uint
 }
 
 /* The bounds A_k of accumulators k = first .. first + n - 1. */
-static rsk_status sum_row_sizes(const rsk_part *p, uint32_t first, uint32_t n, uint32_t *sums) {
+static rsk_status sum_row_sizes(const rsk_row_group *p, uint32_t first, uint32_t n, uint32_t *sums) {
     uint32_t sizes[FACTORS];
     memset(sums, 0, n * sizeof sums[0]);
     for (uint32_t row = 0; row < p->n_rows; row++) {
@@ -111,7 +111,7 @@ static rsk_status sum_row_sizes(const rsk_part *p, uint32_t first, uint32_t n, u
 }
 
 /* What entries of rows first .. first + n - 1 of the decode matrix are multiplied by at most. */
-static rsk_status find_factors(const rsk_part *p, uint32_t first, uint32_t n, uint32_t *factors) {
+static rsk_status find_factors(const rsk_row_group *p, uint32_t first, uint32_t n, uint32_t *factors) {
     if (p->decode == RSK_DECODE_ROWS) {
         for (uint32_t i = 0; i < n; i++) find_row_sizes(p, first + i, 0, 1, factors + i);
         return RSK_OK;
@@ -121,7 +121,7 @@ static rsk_status find_factors(const rsk_part *p, uint32_t first, uint32_t n, ui
     return RSK_OK;
 }
 
-static rsk_status add_decoded(const rsk_model *m, const rsk_part *p, const uint32_t *factors, uint32_t first,
+static rsk_status add_decoded(const rsk_model *m, const rsk_row_group *p, const uint32_t *factors, uint32_t first,
                               uint32_t n_factors, uint32_t output, uint32_t n_outputs, uint32_t *sums) {
     const uint32_t bits = rsk_decode_bits(p);
     for (uint32_t i = 0; i < n_factors; i++) {
@@ -135,7 +135,7 @@ static rsk_status add_decoded(const rsk_model *m, const rsk_part *p, const uint3
     return RSK_OK;
 }
 
-static rsk_status check_decoded_bounds(const rsk_model *m, const rsk_part *p, uint32_t *largest) {
+static rsk_status check_decoded_bounds(const rsk_model *m, const rsk_row_group *p, uint32_t *largest) {
     uint32_t factors[FACTORS], sums[OUTPUTS];
     const uint32_t n_factors = p->decode == RSK_DECODE_ROWS ? p->n_rows : p->n_numbers;
     for (uint32_t output = 0; output < m->n_outputs; output += OUTPUTS) {
@@ -151,7 +151,7 @@ static rsk_status check_decoded_bounds(const rsk_model *m, const rsk_part *p, ui
     return RSK_OK;
 }
 
-rsk_status rsk_bounds_check_part(const rsk_model *m, const rsk_part *p, bool has_numeric, uint32_t *largest) {
+rsk_status rsk_bounds_check_group(const rsk_model *m, const rsk_row_group *p, bool has_numeric, uint32_t *largest) {
     uint32_t sums[FACTORS];
     const uint64_t coordinate = p->source == RSK_SOURCE_VALUES ? largest_value(m, has_numeric) : largest_coordinate(m, has_numeric);
     RSK_REFUSE_IF(rsk_family_of(p)->largest_sum(p, coordinate) > LARGEST_INT, OVERFLOW);

@@ -1,7 +1,7 @@
 /* rsk_bytes.h: numbers out of the bytes of a .rsk file, little-endian and not aligned.
  *
  * docs/spec/format.md, section 2. Shared by the reader (rsk_file.c) and the runtime. Nothing here checks:
- * rsk_open has seen to it that every index asked for lies inside its section.
+ * rsk_open has checked that every index lies inside its section.
  */
 #ifndef RSK_BYTES_H
 #define RSK_BYTES_H
@@ -112,7 +112,7 @@ static inline float rsk_stored(const uint8_t *bytes, uint32_t index, uint8_t sto
     return rsk_float_of(rsk_stored_bits(bytes, index, stored_as, bias));
 }
 
-/* Tells which values are boolean or categorical, asked in rising order. Begin with {0, 0, 0}. */
+/* Tells which values are boolean or categorical; called for values in rising order. Begin with {0, 0, 0}. */
 typedef struct rsk_value_walk {
     uint32_t n_columns; /* of which the values have been passed */
     uint32_t end;       /* their values, counted */

@@ -1,5 +1,5 @@
-/* rsk_check.h: what the files of the reader share: rsk_file.c, rsk_sections.c, rsk_part.c, rsk_family.c, rsk_bounds.c,
- * rsk_digest.c, rsk_totals.c, rsk_magnitudes.c, rsk_extras.c, rsk_text.c. */
+/* rsk_check.h: what the files of the reader share: rsk_file.c, rsk_sections.c, rsk_row_group.c, rsk_family.c,
+ * rsk_bounds.c, rsk_digest.c, rsk_totals.c, rsk_magnitudes.c, rsk_extras.c, rsk_text.c. */
 #ifndef RSK_CHECK_H
 #define RSK_CHECK_H
 
@@ -29,28 +29,32 @@ static inline rsk_status rsk_count_check(uint32_t n, uint32_t cap) {
 
 static inline bool rsk_has_matrix(const rsk_model *m) { return m->projection >= RSK_PROJECTION_FLOAT32; }
 static inline uint32_t rsk_linear_bits(const rsk_model *m) { return m->linear == RSK_LINEAR_INT16 ? 16 : 8; }
-static inline uint32_t rsk_counter_bits(const rsk_part *p) { return 32u >> p->counter_type; }
-static inline uint32_t rsk_decode_bits(const rsk_part *p) { return p->decode_stored_as == RSK_DECODE_BITS_INT4 ? 4 : 8; } /* in int */
+static inline uint32_t rsk_counter_bits(const rsk_row_group *p) { return 32u >> p->counter_type; }
+/* Of the int precision. */
+static inline uint32_t rsk_decode_bits(const rsk_row_group *p) {
+    return p->decode_stored_as == RSK_DECODE_BITS_INT4 ? 4 : 8;
+}
 
 /* rsk_digest.c: zlib's CRC-32 of what `crc` stands for (0: nothing) followed by n bytes; the digest of a
  * group of rows, of a family or of a pool. */
 void rsk_crc_prepare(uint32_t table[256]);
 uint32_t rsk_crc_add(const uint32_t table[256], uint32_t crc, const uint8_t *bytes, uint64_t n);
-uint32_t rsk_digest_own(const rsk_model *model, const rsk_part *part, const uint32_t crc_table[256]);
-uint32_t rsk_digest_pool(const rsk_model *model, const rsk_part *part, const uint32_t crc_table[256]);
-uint32_t rsk_digest_find(const rsk_model *model, const rsk_part *part, const uint32_t crc_table[256]);
+uint32_t rsk_digest_own(const rsk_model *model, const rsk_row_group *group, const uint32_t crc_table[256]);
+uint32_t rsk_digest_pool(const rsk_model *model, const rsk_row_group *group, const uint32_t crc_table[256]);
+uint32_t rsk_digest_find(const rsk_model *model, const rsk_row_group *group, const uint32_t crc_table[256]);
 
 /* rsk_bounds.c: the int precision keeps within 32 bits. All arrays must have been checked before. `largest`: in, 0; out,
  * the largest size of the linear term, or of an accumulator. */
 rsk_status rsk_bounds_check_model(const rsk_model *model, bool has_numeric, uint32_t *largest);
-rsk_status rsk_bounds_check_part(const rsk_model *model, const rsk_part *part, bool has_numeric, uint32_t *largest);
+rsk_status rsk_bounds_check_group(const rsk_model *model, const rsk_row_group *group, bool has_numeric,
+                                  uint32_t *largest);
 
 /* rsk_totals.c: memory and work within what the caller accepts. All groups of rows must have been checked before. */
 rsk_status rsk_totals_check(const rsk_model *model, const rsk_limits *limits);
 
 /* rsk_magnitudes.c: outputs are finite for every finite input. All arrays must have been checked before. */
 typedef struct rsk_sum_bounds { /* of the int precision, from rsk_bounds.c */
-    uint32_t linear, accumulators[RSK_MAX_PARTS];
+    uint32_t linear, accumulators[RSK_MAX_ROW_GROUPS];
 } rsk_sum_bounds;
 rsk_status rsk_magnitudes_check(const rsk_model *model, const rsk_sum_bounds *bounds);
 

@@ -39,7 +39,7 @@ static uint32_t add_entries(const uint32_t table[256], uint32_t crc, const int8_
     return crc;
 }
 
-static uint32_t digest_own_code(const uint32_t table[256], const rsk_part *p, uint32_t row, uint32_t code,
+static uint32_t digest_own_code(const uint32_t table[256], const rsk_row_group *p, uint32_t row, uint32_t code,
                                 uint32_t crc) {
     const rsk_family *family = rsk_family_of(p);
     const uint32_t n = p->n_inputs < DIGEST_COORDINATES ? p->n_inputs : DIGEST_COORDINATES, seed = p->seed;
@@ -59,17 +59,17 @@ static uint32_t digest_own_code(const uint32_t table[256], const rsk_part *p, ui
 }
 
 /* The seeded bias of a code of a sparse pool, as 32 bits. */
-static uint32_t draw_bias_bits(const rsk_model *m, const rsk_part *p, uint32_t code, uint32_t n,
+static uint32_t draw_bias_bits(const rsk_model *m, const rsk_row_group *p, uint32_t code, uint32_t n,
                                const uint32_t *positions, const int8_t *signs) {
     rsk_value_walk walk = {0, 0, 0};
     rsk_bias bias;
-    rsk_bias_start(&bias, p->seed, code, m->precision == RSK_INT, p->spread);
+    rsk_bias_start(&bias, p->seed, code, m->precision == RSK_INT, p->bias_scale);
     for (uint32_t i = 0; i < n; i++)
         rsk_bias_add(&bias, signs[i], rsk_reads_values(m, p) && rsk_value_is_boolean(m, &walk, positions[i]));
     return m->precision == RSK_INT ? (uint32_t)rsk_bias_int(&bias) : rsk_bits_of(rsk_bias_float(&bias));
 }
 
-static uint32_t digest_pool_code(const uint32_t table[256], const rsk_model *m, const rsk_part *p, uint32_t code,
+static uint32_t digest_pool_code(const uint32_t table[256], const rsk_model *m, const rsk_row_group *p, uint32_t code,
                                  uint32_t crc) {
     const uint32_t n = p->n_inputs < DIGEST_COORDINATES ? p->n_inputs : DIGEST_COORDINATES;
     uint32_t positions[RSK_MAX_NONZEROS], n_nonzeros = 0;
@@ -88,16 +88,16 @@ static uint32_t digest_pool_code(const uint32_t table[256], const rsk_model *m, 
     return add_word(table, crc, draw_bias_bits(m, p, code, n_nonzeros, positions, signs));
 }
 
-uint32_t rsk_digest_own(const rsk_model *m, const rsk_part *p, const uint32_t table[256]) {
+uint32_t rsk_digest_own(const rsk_model *m, const rsk_row_group *p, const uint32_t table[256]) {
     (void)m;
     return digest_own_code(table, p, p->n_rows - 1, p->n_concat - 1, digest_own_code(table, p, 0, 0, 0));
 }
 
-uint32_t rsk_digest_pool(const rsk_model *m, const rsk_part *p, const uint32_t table[256]) {
+uint32_t rsk_digest_pool(const rsk_model *m, const rsk_row_group *p, const uint32_t table[256]) {
     return digest_pool_code(table, m, p, p->n_codes - 1, digest_pool_code(table, m, p, 0, 0));
 }
 
-uint32_t rsk_digest_find(const rsk_model *m, const rsk_part *p, const uint32_t table[256]) {
+uint32_t rsk_digest_find(const rsk_model *m, const rsk_row_group *p, const uint32_t table[256]) {
     const rsk_family *family = rsk_family_of(p);
     return family->digest == NULL ? 0 : family->digest(m, p, table);
 }

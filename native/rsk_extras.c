@@ -20,7 +20,7 @@ static bool rounds_to(double value, float number) {
 }
 
 /* Probability that the universal fold sends two different tuples to one bucket: exact, a multiple of 2^-32. */
-static double collision_rate(const rsk_part *p) {
+static double collision_rate(const rsk_row_group *p) {
     uint64_t squares = 0;
     uint32_t start = 0;
     for (uint32_t bucket = 1; p->fold == RSK_UNIVERSAL && bucket <= p->n_buckets; bucket++) {
@@ -33,13 +33,13 @@ static double collision_rate(const rsk_part *p) {
 
 /* The gains and offsets are those that the sums give. */
 static rsk_status check_affine(const rsk_model *m, const uint8_t *totals) {
-    const rsk_part *p = &m->parts[0];
+    const rsk_row_group *p = &m->row_groups[0];
     const uint8_t *scales = totals + 8 * (size_t)m->n_outputs, *biases = scales + 8 * (size_t)m->n_outputs;
     const double step = rsk_f64(m->sums), rate = rsk_u32(m->sums + 8) != 0 ? collision_rate(p) : 0.0;
     for (size_t c = 0; c < m->n_outputs; c++) {
         const double gain = rsk_f64(scales + 8 * c) / (1.0 - rate);
-        const double spread_out = gain * rate * ((double)rsk_i64(totals + 8 * c) * step);
-        const double offset = rate == 0.0 ? rsk_f64(biases + 8 * c) : rsk_f64(biases + 8 * c) - spread_out;
+        const double collided = gain * rate * ((double)rsk_i64(totals + 8 * c) * step);
+        const double offset = rate == 0.0 ? rsk_f64(biases + 8 * c) : rsk_f64(biases + 8 * c) - collided;
         RSK_REFUSE_IF(!rounds_to(gain, rsk_f32(p->gain + (p->n_gains == 1 ? 0 : 4 * c))), SUMS);
         RSK_REFUSE_IF(!rounds_to(offset, rsk_f32(m->offset + 4 * c)), SUMS);
     }
@@ -47,8 +47,8 @@ static rsk_status check_affine(const rsk_model *m, const uint8_t *totals) {
 }
 
 rsk_status rsk_sums_check(const rsk_model *m) {
-    const rsk_part *p = &m->parts[0];
-    RSK_REFUSE_IF(m->n_parts != 1 || rsk_is_pool(p) || m->precision != RSK_FLOAT32, SUMS);
+    const rsk_row_group *p = &m->row_groups[0];
+    RSK_REFUSE_IF(m->n_row_groups != 1 || rsk_is_pool(p) || m->precision != RSK_FLOAT32, SUMS);
     RSK_REFUSE_IF(p->counter_type != RSK_COUNTER_FLOAT32 || p->decode != RSK_DECODE_NONE, SUMS);
     const uint64_t n = (uint64_t)p->n_rows * p->n_buckets * p->n_numbers, n_outputs = m->n_outputs;
     RSK_REFUSE_IF(m->sums_nbytes != 16 + 8 * n + 24 * n_outputs, SIZE_MISMATCH);

@@ -8,117 +8,120 @@
 
 /* ---- entries and terms of codes, drawn from the seed ---- */
 
-static uint32_t draw_gaussian(const rsk_part *part, uint32_t row, uint32_t k, uint32_t j) {
-    return rsk_bits_of(rsk_gaussian(rsk_word(part->seed, RSK_STREAM_GAUSSIAN, row, k, j)));
+static uint32_t draw_gaussian(const rsk_row_group *group, uint32_t row, uint32_t k, uint32_t j) {
+    return rsk_bits_of(rsk_gaussian(rsk_word(group->seed, RSK_STREAM_GAUSSIAN, row, k, j)));
 }
 
-static uint32_t draw_word(const rsk_part *part, uint32_t row, uint32_t k, uint32_t j) {
-    return rsk_word(part->seed, RSK_STREAM_MINHASH, row, k, j);
+static uint32_t draw_word(const rsk_row_group *group, uint32_t row, uint32_t k, uint32_t j) {
+    return rsk_word(group->seed, RSK_STREAM_MINHASH, row, k, j);
 }
 
-static uint32_t draw_inverse_pitch(const rsk_part *part, uint32_t row, uint32_t k, uint32_t j) {
-    return rsk_bits_of(rsk_inverse_pitch(rsk_word(part->seed, RSK_STREAM_PITCH, row, k, 2 * j),
-                                         rsk_word(part->seed, RSK_STREAM_PITCH, row, k, 2 * j + 1)));
+static uint32_t draw_inverse_pitch(const rsk_row_group *group, uint32_t row, uint32_t k, uint32_t j) {
+    return rsk_bits_of(rsk_inverse_pitch(rsk_word(group->seed, RSK_STREAM_PITCH, row, k, 2 * j),
+                                         rsk_word(group->seed, RSK_STREAM_PITCH, row, k, 2 * j + 1)));
 }
 
-static uint32_t draw_ternary(const rsk_part *part, uint32_t row, uint32_t k, uint32_t *terms) {
+static uint32_t draw_ternary(const rsk_row_group *group, uint32_t row, uint32_t k, uint32_t *terms) {
     uint32_t n = 0;
-    for (uint32_t first = 0; first < part->n_inputs; first += 16) { /* what one call of the generator gives */
+    for (uint32_t first = 0; first < group->n_inputs; first += 16) { /* what one call of the generator gives */
         int8_t entries[16];
-        const uint32_t n_entries = part->n_inputs - first < 16 ? part->n_inputs - first : 16;
-        rsk_ternary_draw_from(part->seed, row, k, first, n_entries, entries);
+        const uint32_t n_entries = group->n_inputs - first < 16 ? group->n_inputs - first : 16;
+        rsk_ternary_draw_from(group->seed, row, k, first, n_entries, entries);
         for (uint32_t i = 0; i < n_entries; i++)
             if (entries[i] != 0) terms[n++] = 2u * (first + i) + (entries[i] < 0);
     }
     return n;
 }
 
-static uint32_t draw_own_terms(const rsk_part *part, uint32_t code, uint32_t *terms) {
-    return draw_ternary(part, code / part->n_concat, code % part->n_concat, terms);
+static uint32_t draw_own_terms(const rsk_row_group *group, uint32_t code, uint32_t *terms) {
+    return draw_ternary(group, code / group->n_concat, code % group->n_concat, terms);
 }
 
-static uint32_t draw_pool_ternary(const rsk_part *part, uint32_t code, uint32_t *terms) {
-    if (code >= part->n_axes) return draw_ternary(part, code, 0, terms);
+static uint32_t draw_pool_ternary(const rsk_row_group *group, uint32_t code, uint32_t *terms) {
+    if (code >= group->n_axes) return draw_ternary(group, code, 0, terms);
     terms[0] = 2u * code;
     return 1;
 }
 
-static uint32_t draw_pool_sparse(const rsk_part *part, uint32_t code, uint32_t *terms) {
+static uint32_t draw_pool_sparse(const rsk_row_group *group, uint32_t code, uint32_t *terms) {
     uint32_t positions[RSK_MAX_NONZEROS];
     int8_t signs[RSK_MAX_NONZEROS];
-    const uint32_t n = rsk_pool_sparse(part->seed, code, part->n_inputs, part->n_nonzeros, part->n_axes, positions,
+    const uint32_t n = rsk_pool_sparse(group->seed, code, group->n_inputs, group->n_nonzeros, group->n_axes, positions,
                                        signs);
     for (uint32_t i = 0; i < n; i++) terms[i] = 2u * positions[i] + (signs[i] < 0);
     return n;
 }
 
-static uint32_t read_column(const rsk_part *part, uint32_t code, uint32_t *terms) {
-    terms[0] = 2u * rsk_packed(part->code_columns, code, rsk_index_bits(part->n_inputs));
+static uint32_t read_column(const rsk_row_group *group, uint32_t code, uint32_t *terms) {
+    terms[0] = 2u * rsk_packed(group->code_columns, code, rsk_index_bits(group->n_inputs));
     return 1;
 }
 
-uint32_t rsk_term_shift(const rsk_part *part, uint32_t n) {
-    if (!rsk_has_flag(part, RSK_NORMALISED)) return 0;
+uint32_t rsk_term_shift(const rsk_row_group *group, uint32_t n) {
+    if (!rsk_has_flag(group, RSK_NORMALISED)) return 0;
     uint32_t length = 0;
     for (; n != 0; n >>= 1) length++;
     return length >> 1;
 }
 
-static rsk_cell draw_gaussian_cell(const rsk_part *part, uint32_t row, uint32_t k, uint32_t j) {
-    const rsk_cell cell = {rsk_gaussian(rsk_word(part->seed, RSK_STREAM_GAUSSIAN, row, k, j)), 0, 0};
+static rsk_cell draw_gaussian_cell(const rsk_row_group *group, uint32_t row, uint32_t k, uint32_t j) {
+    const rsk_cell cell = {rsk_gaussian(rsk_word(group->seed, RSK_STREAM_GAUSSIAN, row, k, j)), 0, 0};
     return cell;
 }
 
-static rsk_cell draw_word_cell(const rsk_part *part, uint32_t row, uint32_t k, uint32_t j) {
-    const rsk_cell cell = {0.0f, draw_word(part, row, k, j), 0};
+static rsk_cell draw_word_cell(const rsk_row_group *group, uint32_t row, uint32_t k, uint32_t j) {
+    const rsk_cell cell = {0.0f, draw_word(group, row, k, j), 0};
     return cell;
 }
 
-static rsk_cell draw_grid_cell(const rsk_part *part, uint32_t row, uint32_t k, uint32_t j) {
+static rsk_cell draw_grid_cell(const rsk_row_group *group, uint32_t row, uint32_t k, uint32_t j) {
     rsk_cell cell;
-    cell.weight = rsk_float_of(draw_inverse_pitch(part, row, k, j));
-    cell.multiplier = rsk_word(part->seed, RSK_STREAM_CELL, row, k, j + 1);
-    cell.offset_word = rsk_word(part->seed, RSK_STREAM_OFFSET, row, k, j);
+    cell.weight = rsk_float_of(draw_inverse_pitch(group, row, k, j));
+    cell.multiplier = rsk_word(group->seed, RSK_STREAM_CELL, row, k, j + 1);
+    cell.offset_word = rsk_word(group->seed, RSK_STREAM_OFFSET, row, k, j);
     return cell;
 }
 
 /* ---- starts and biases ---- */
 
-static uint32_t own_offset(const rsk_part *part, uint32_t code) {
-    return rsk_word(part->seed, RSK_STREAM_OFFSET, code / part->n_concat, code % part->n_concat, 0);
+static uint32_t own_offset(const rsk_row_group *group, uint32_t code) {
+    return rsk_word(group->seed, RSK_STREAM_OFFSET, code / group->n_concat, code % group->n_concat, 0);
 }
 
-static uint32_t pool_offset(const rsk_part *part, uint32_t code) {
-    return rsk_word(part->seed, RSK_STREAM_OFFSET, code, 0, 0);
+static uint32_t pool_offset(const rsk_row_group *group, uint32_t code) {
+    return rsk_word(group->seed, RSK_STREAM_OFFSET, code, 0, 0);
 }
 
-static int32_t draw_no_start(const rsk_model *m, const rsk_part *p, uint32_t code, const uint32_t *terms, uint32_t n) {
+static int32_t draw_no_start(const rsk_model *m, const rsk_row_group *p, uint32_t code, const uint32_t *terms,
+                             uint32_t n) {
     (void)m, (void)p, (void)code, (void)terms, (void)n;
     return 0;
 }
 
-static float draw_no_float_start(const rsk_model *m, const rsk_part *p, uint32_t code, const uint32_t *terms,
+static float draw_no_float_start(const rsk_model *m, const rsk_row_group *p, uint32_t code, const uint32_t *terms,
                                  uint32_t n) {
     (void)m, (void)p, (void)code, (void)terms, (void)n;
     return 0.0f;
 }
 
-static int32_t draw_offset(const rsk_model *m, const rsk_part *p, uint32_t code, const uint32_t *terms, uint32_t n) {
+static int32_t draw_offset(const rsk_model *m, const rsk_row_group *p, uint32_t code, const uint32_t *terms,
+                           uint32_t n) {
     (void)m, (void)terms, (void)n;
     const uint32_t weight_bits = rsk_has_terms(p) ? 0u : rsk_family_of(p)->weight_bits;
     return (int32_t)rsk_top_bits(own_offset(p, code), p->width_bits + weight_bits);
 }
 
-static float draw_float_offset(const rsk_model *m, const rsk_part *p, uint32_t code, const uint32_t *terms,
+static float draw_float_offset(const rsk_model *m, const rsk_row_group *p, uint32_t code, const uint32_t *terms,
                                uint32_t n) {
     (void)m, (void)terms, (void)n;
     return rsk_offset(own_offset(p, code));
 }
 
-static rsk_bias draw_bias(const rsk_model *m, const rsk_part *p, uint32_t code, const uint32_t *terms, uint32_t n) {
+static rsk_bias draw_bias(const rsk_model *m, const rsk_row_group *p, uint32_t code, const uint32_t *terms,
+                          uint32_t n) {
     rsk_bias bias;
     rsk_value_walk walk = {0, 0, 0};
-    rsk_bias_start(&bias, p->seed, code, m->precision == RSK_INT, p->spread);
+    rsk_bias_start(&bias, p->seed, code, m->precision == RSK_INT, p->bias_scale);
     for (uint32_t i = 0; i < n; i++) {
         const bool is_boolean = rsk_reads_values(m, p) && rsk_value_is_boolean(m, &walk, terms[i] >> 1);
         rsk_bias_add(&bias, terms[i] & 1u ? -1 : 1, is_boolean);
@@ -126,7 +129,7 @@ static rsk_bias draw_bias(const rsk_model *m, const rsk_part *p, uint32_t code, 
     return bias;
 }
 
-static int32_t draw_pool_start(const rsk_model *m, const rsk_part *p, uint32_t code, const uint32_t *terms,
+static int32_t draw_pool_start(const rsk_model *m, const rsk_row_group *p, uint32_t code, const uint32_t *terms,
                                uint32_t n) {
     const uint32_t w = p->width_bits;
     if (rsk_has_bits(p)) {
@@ -139,7 +142,7 @@ static int32_t draw_pool_start(const rsk_model *m, const rsk_part *p, uint32_t c
     return (int32_t)((p->n_levels - rsk_has_flag(p, RSK_INTERPOLATED)) << (w - 1u));
 }
 
-static float draw_float_pool_start(const rsk_model *m, const rsk_part *p, uint32_t code, const uint32_t *terms,
+static float draw_float_pool_start(const rsk_model *m, const rsk_row_group *p, uint32_t code, const uint32_t *terms,
                                    uint32_t n) {
     if (rsk_has_bits(p)) {
         if (!rsk_has_flag(p, RSK_SEEDED)) return 0.0f;
@@ -150,12 +153,13 @@ static float draw_float_pool_start(const rsk_model *m, const rsk_part *p, uint32
     return (float)(p->n_levels - rsk_has_flag(p, RSK_INTERPOLATED)) * 0.5f;
 }
 
-static int32_t read_threshold(const rsk_model *m, const rsk_part *p, uint32_t code, const uint32_t *terms, uint32_t n) {
+static int32_t read_threshold(const rsk_model *m, const rsk_row_group *p, uint32_t code, const uint32_t *terms,
+                              uint32_t n) {
     (void)m, (void)terms, (void)n;
     return rsk_packed_signed(p->thresholds, code, 8u * p->threshold_nbytes);
 }
 
-static float read_float_threshold(const rsk_model *m, const rsk_part *p, uint32_t code, const uint32_t *terms,
+static float read_float_threshold(const rsk_model *m, const rsk_row_group *p, uint32_t code, const uint32_t *terms,
                                   uint32_t n) {
     (void)m, (void)terms, (void)n;
     return rsk_f32(p->thresholds + 4 * (size_t)code);
@@ -163,27 +167,28 @@ static float read_float_threshold(const rsk_model *m, const rsk_part *p, uint32_
 
 /* ---- bounds of the sums behind codes, docs/spec/inference.md, *Bounds of the int precision* ---- */
 
-static uint64_t sum_of_directions(const rsk_part *p, uint64_t coordinate) {
+static uint64_t sum_of_directions(const rsk_row_group *p, uint64_t coordinate) {
     const uint64_t width = (uint64_t)1 << p->width_bits, all = p->n_inputs * coordinate;
     return p->directions == RSK_DIRECTIONS_TERNARY ? all + width : 512 * all + 64 * width;
 }
 
-static uint64_t no_sum(const rsk_part *p, uint64_t coordinate) {
+static uint64_t no_sum(const rsk_row_group *p, uint64_t coordinate) {
     (void)p, (void)coordinate;
     return 0;
 }
 
-static uint64_t sum_of_cell(const rsk_part *p, uint64_t coordinate) {
+static uint64_t sum_of_cell(const rsk_row_group *p, uint64_t coordinate) {
     return 32767 * coordinate + 256 * ((uint64_t)1 << p->width_bits);
 }
 
-static uint64_t sum_of_terms(const rsk_part *p, uint64_t n_terms, uint64_t coordinate) {
+static uint64_t sum_of_terms(const rsk_row_group *p, uint64_t n_terms, uint64_t coordinate) {
     return n_terms * coordinate + p->n_levels * ((uint64_t)1 << p->width_bits);
 }
 
-static uint64_t sum_of_all(const rsk_part *p, uint64_t coordinate) { return sum_of_terms(p, p->n_inputs, coordinate); }
+static uint64_t sum_of_all(const rsk_row_group *p,
+                           uint64_t coordinate) { return sum_of_terms(p, p->n_inputs, coordinate); }
 
-static uint64_t sum_of_few(const rsk_part *p, uint64_t coordinate) {
+static uint64_t sum_of_few(const rsk_row_group *p, uint64_t coordinate) {
     return sum_of_terms(p, p->n_inputs < RSK_MAX_NONZEROS ? p->n_inputs : RSK_MAX_NONZEROS, coordinate);
 }
 
@@ -223,24 +228,25 @@ const rsk_family *rsk_family_find(uint32_t hash) {
     return hash <= RSK_LAST_HASH && rsk_families[hash].exists ? rsk_families + hash : NULL;
 }
 
-uint32_t rsk_terms_draw(const rsk_part *part, uint32_t code, uint32_t *terms) {
-    return rsk_family_of(part)->draw_terms(part, code, terms);
+uint32_t rsk_terms_draw(const rsk_row_group *group, uint32_t code, uint32_t *terms) {
+    return rsk_family_of(group)->draw_terms(group, code, terms);
 }
 
-int32_t rsk_start_draw(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms, uint32_t n) {
-    return rsk_family_of(part)->draw_start(model, part, code, terms, n);
+int32_t rsk_start_draw(const rsk_model *model, const rsk_row_group *group, uint32_t code, const uint32_t *terms,
+                       uint32_t n) {
+    return rsk_family_of(group)->draw_start(model, group, code, terms, n);
 }
 
-float rsk_float_start_draw(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms,
+float rsk_float_start_draw(const rsk_model *model, const rsk_row_group *group, uint32_t code, const uint32_t *terms,
                            uint32_t n) {
-    return rsk_family_of(part)->draw_float_start(model, part, code, terms, n);
+    return rsk_family_of(group)->draw_float_start(model, group, code, terms, n);
 }
 
-rsk_cell rsk_cell_draw(const rsk_part *part, uint32_t code, uint32_t j) {
-    return rsk_family_of(part)->draw_cell(part, code / part->n_concat, code % part->n_concat, j);
+rsk_cell rsk_cell_draw(const rsk_row_group *group, uint32_t code, uint32_t j) {
+    return rsk_family_of(group)->draw_cell(group, code / group->n_concat, code % group->n_concat, j);
 }
 
-int16_t rsk_int_weight(const rsk_part *part, float weight) {
-    const float scaled = weight * (float)(1u << rsk_family_of(part)->weight_bits);
+int16_t rsk_int_weight(const rsk_row_group *group, float weight) {
+    const float scaled = weight * (float)(1u << rsk_family_of(group)->weight_bits);
     return (int16_t)rsk_round(scaled < 32767.0f ? scaled : 32767.0f);
 }

@@ -1,8 +1,8 @@
 /* rsk_family.h: what differs between the LSH families, and between the pools of codes that rows share.
  *
- * One record each, found by the number in the file (`hash` of PART). The reader, the bounds, the digest and the plan ask
- * the record and never the number; a new family is a new record in rsk_family.c and, if its codes are computed in a new
- * way, one loop in rsk_predict_block.inc. src/repsketch/lsh has the same as classes.
+ * One record each, found by the number in the file (`hash` of ROW_GROUP). The reader, the bounds, the digest and the plan
+ * read the record and never the number; a new family is a new record in rsk_family.c and, if its codes are computed in a
+ * new way, one loop in rsk_predict_block.inc. src/repsketch/lsh has the same as classes.
  */
 #ifndef RSK_FAMILY_H
 #define RSK_FAMILY_H
@@ -36,64 +36,66 @@ typedef struct rsk_family {
     uint8_t weight_bits;   /* of an integer weight behind the point, where directions are not ternary */
     uint8_t entry_nbytes;  /* a coordinate of a code in an unpacked plan, where codes are not lists of terms */
     /* Bound of the integer sum behind a code, for coordinates of at most this size. */
-    uint64_t (*largest_sum)(const rsk_part *part, uint64_t coordinate);
+    uint64_t (*largest_sum)(const rsk_row_group *group, uint64_t coordinate);
     /* Entry j of code k of a row as 32 bits, a word or a float32; and all that is drawn for that coordinate. NULL for
      * pools; ternary directions have terms instead. */
-    uint32_t (*draw_entry)(const rsk_part *part, uint32_t row, uint32_t k, uint32_t j);
-    rsk_cell (*draw_cell)(const rsk_part *part, uint32_t row, uint32_t k, uint32_t j);
+    uint32_t (*draw_entry)(const rsk_row_group *group, uint32_t row, uint32_t k, uint32_t j);
+    rsk_cell (*draw_cell)(const rsk_row_group *group, uint32_t row, uint32_t k, uint32_t j);
     /* Non-zeros of a ternary code, in rising order, as coordinate * 2 + (1 if subtracted); returns how many. */
-    uint32_t (*draw_terms)(const rsk_part *part, uint32_t code, uint32_t *terms);
+    uint32_t (*draw_terms)(const rsk_row_group *group, uint32_t code, uint32_t *terms);
     /* Start of a level, or bias of a bit, of a code with these terms. */
-    int32_t (*draw_start)(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms, uint32_t n);
-    float (*draw_float_start)(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms,
+    int32_t (*draw_start)(const rsk_model *model, const rsk_row_group *group, uint32_t code, const uint32_t *terms,
+                          uint32_t n);
+    float (*draw_float_start)(const rsk_model *model, const rsk_row_group *group, uint32_t code, const uint32_t *terms,
                               uint32_t n);
     /* Checksum of what a reader must be able to draw; NULL: nothing is drawn, 0. */
-    uint32_t (*digest)(const rsk_model *model, const rsk_part *part, const uint32_t crc_table[256]);
+    uint32_t (*digest)(const rsk_model *model, const rsk_row_group *group, const uint32_t crc_table[256]);
 } rsk_family;
 
 /* The record of a number, or NULL. */
 const rsk_family *rsk_family_find(uint32_t hash);
 /* The record of a group of rows that has been checked. */
 extern const rsk_family rsk_families[RSK_LAST_HASH + 1];
-static inline const rsk_family *rsk_family_of(const rsk_part *part) { return rsk_families + part->hash; }
+static inline const rsk_family *rsk_family_of(const rsk_row_group *group) { return rsk_families + group->hash; }
 
-static inline bool rsk_is_pool(const rsk_part *part) { return part->hash >= RSK_FIRST_POOL; }
-static inline bool rsk_has_flag(const rsk_part *part, uint32_t flag) { return (part->flags & flag) != 0; }
+static inline bool rsk_is_pool(const rsk_row_group *group) { return group->hash >= RSK_FIRST_POOL; }
+static inline bool rsk_has_flag(const rsk_row_group *group, uint32_t flag) { return (group->flags & flag) != 0; }
 /* Codes are bits. */
-static inline bool rsk_has_bits(const rsk_part *part) {
-    return rsk_is_pool(part) ? !rsk_has_flag(part, RSK_LEVELS) : rsk_family_of(part)->has_signs;
+static inline bool rsk_has_bits(const rsk_row_group *group) {
+    return rsk_is_pool(group) ? !rsk_has_flag(group, RSK_LEVELS) : rsk_family_of(group)->has_signs;
 }
 /* Codes are lists of coordinates that are added or subtracted. */
-static inline bool rsk_has_terms(const rsk_part *part) {
-    return rsk_is_pool(part) || (rsk_family_of(part)->has_directions && part->directions == RSK_DIRECTIONS_TERNARY);
+static inline bool rsk_has_terms(const rsk_row_group *group) {
+    return rsk_is_pool(group) || (rsk_family_of(group)->has_directions && group->directions == RSK_DIRECTIONS_TERNARY);
 }
-static inline uint32_t rsk_most_terms(const rsk_part *part) {
-    const uint32_t most = rsk_family_of(part)->most_nonzeros;
-    return most == 0 ? part->n_inputs : most;
+static inline uint32_t rsk_most_terms(const rsk_row_group *group) {
+    const uint32_t most = rsk_family_of(group)->most_nonzeros;
+    return most == 0 ? group->n_inputs : most;
 }
 /* Sums behind codes count modulo 2^16 in the int precision. */
-static inline bool rsk_wraps16(const rsk_part *part) {
-    return rsk_family_of(part)->wraps && part->fold == RSK_UNIVERSAL && part->directions == RSK_DIRECTIONS_TERNARY;
+static inline bool rsk_wraps16(const rsk_row_group *group) {
+    return rsk_family_of(group)->wraps && group->fold == RSK_UNIVERSAL && group->directions == RSK_DIRECTIONS_TERNARY;
 }
 /* Levels of the direct fold lie around code 0, half of them below it. */
-static inline bool rsk_has_centred_levels(const rsk_part *part) {
-    return part->fold == RSK_DIRECT && !rsk_is_pool(part) && !rsk_family_of(part)->has_signs;
+static inline bool rsk_has_centred_levels(const rsk_row_group *group) {
+    return group->fold == RSK_DIRECT && !rsk_is_pool(group) && !rsk_family_of(group)->has_signs;
 }
 /* The group hashes values, not coordinates behind a projection. */
-static inline bool rsk_reads_values(const rsk_model *model, const rsk_part *part) {
-    return part->source == RSK_SOURCE_VALUES || model->projection == RSK_PROJECTION_NONE;
+static inline bool rsk_reads_values(const rsk_model *model, const rsk_row_group *group) {
+    return group->source == RSK_SOURCE_VALUES || model->projection == RSK_PROJECTION_NONE;
 }
 
 /* By how many bits a sum of n terms is moved down in a normalised pool: half the bit length of n. */
-uint32_t rsk_term_shift(const rsk_part *part, uint32_t n);
+uint32_t rsk_term_shift(const rsk_row_group *group, uint32_t n);
 
 /* What compact plans draw for every row, one code or coordinate at a time. */
-uint32_t rsk_terms_draw(const rsk_part *part, uint32_t code, uint32_t *terms);
-int32_t rsk_start_draw(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms, uint32_t n);
-float rsk_float_start_draw(const rsk_model *model, const rsk_part *part, uint32_t code, const uint32_t *terms,
+uint32_t rsk_terms_draw(const rsk_row_group *group, uint32_t code, uint32_t *terms);
+int32_t rsk_start_draw(const rsk_model *model, const rsk_row_group *group, uint32_t code, const uint32_t *terms,
+                       uint32_t n);
+float rsk_float_start_draw(const rsk_model *model, const rsk_row_group *group, uint32_t code, const uint32_t *terms,
                            uint32_t n);
-rsk_cell rsk_cell_draw(const rsk_part *part, uint32_t code, uint32_t j);
+rsk_cell rsk_cell_draw(const rsk_row_group *group, uint32_t code, uint32_t j);
 /* A weight as an integer, with the family's weight_bits behind the point. */
-int16_t rsk_int_weight(const rsk_part *part, float weight);
+int16_t rsk_int_weight(const rsk_row_group *group, float weight);
 
 #endif

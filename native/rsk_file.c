@@ -68,7 +68,7 @@ static rsk_status check_model(rsk_reader *r, rsk_model *m) {
     RSK_REFUSE_IF(m->precision > RSK_LAST_PRECISION, FIELD);
     RSK_REFUSE_IF(m->generator != RSK_GENERATOR_VERSION, GENERATOR);
     RSK_REFUSE_IF(m->task > RSK_LAST_TASK, FIELD);
-    RSK_TRY(rsk_count_check(m->n_parts, RSK_MAX_PARTS));
+    RSK_TRY(rsk_count_check(m->n_row_groups, RSK_MAX_ROW_GROUPS));
     RSK_REFUSE_IF(m->projection > RSK_LAST_PROJECTION_KIND, FIELD);
     RSK_REFUSE_IF(m->right_shift > RSK_LARGEST_SHIFT, SHIFT);
     RSK_REFUSE_IF(m->linear > RSK_LAST_LINEAR_TYPE || m->stored_as > RSK_LAST_STORED_AS, FIELD);
@@ -220,9 +220,10 @@ rsk_status rsk_open(const void *file, size_t nbytes, const rsk_limits *limits, r
     RSK_TRY(check_projection(&r, model));
     RSK_TRY(check_outputs(&r, model));
     if (model->precision == RSK_INT) RSK_TRY(rsk_bounds_check_model(model, r.n_numeric > 0, &r.bounds.linear));
-    for (uint32_t i = 0; i < model->n_parts; i++) RSK_TRY(rsk_part_check(&r, i, model, &model->parts[i]));
+    for (uint32_t i = 0; i < model->n_row_groups; i++) RSK_TRY(rsk_row_group_check(&r, i, model,
+                                                                                   &model->row_groups[i]));
     RSK_TRY(rsk_totals_check(model, accepted));
     RSK_TRY(rsk_magnitudes_check(model, &r.bounds));
-    RSK_TRY(rsk_asked_check(&r));
+    RSK_TRY(rsk_used_check(&r));
     return check_optional(&r, model);
 }

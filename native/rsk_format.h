@@ -4,7 +4,7 @@
 #ifndef RSK_FORMAT_H
 #define RSK_FORMAT_H
 
-enum { RSK_MAX_PARTS = 4, RSK_PART_STRIDE = 8 };
+enum { RSK_MAX_ROW_GROUPS = 4, RSK_ROW_GROUP_STRIDE = 8 };
 enum { RSK_FIRST_OPTIONAL = 64, RSK_FIRST_POOL = 16, RSK_GENERATOR_VERSION = 1 };
 
 /* What predicts: float32 numbers, or integers. */
@@ -57,16 +57,16 @@ enum { RSK_DECODE_BITS_INT8 = 0, RSK_DECODE_BITS_INT4 = 1, RSK_LAST_DECODE_BITS 
 enum { RSK_HAS_COLUMNS = 1, RSK_ACCEPTS_MISSING = 2, RSK_HAS_SHIFT = 4, RSK_HAS_MULTIPLIERS = 8,
        RSK_ALL_MODEL_FLAGS = 15 };
 
-/* Flags of PART, for pools. */
+/* Flags of ROW_GROUP, for pools. */
 enum { RSK_HAS_INDICES = 1, RSK_SEEDED = 2, RSK_NORMALISED = 4, RSK_INTERPOLATED = 8, RSK_LEVELS = 16,
-       RSK_ALL_PART_FLAGS = 31 };
+       RSK_ALL_ROW_GROUP_FLAGS = 31 };
 
 /* What a word is used for; words of different streams are independent. */
 enum { RSK_STREAM_TERNARY = 1, RSK_STREAM_GAUSSIAN = 2, RSK_STREAM_OFFSET = 3, RSK_STREAM_FOLD = 4,
        RSK_STREAM_PITCH = 5, RSK_STREAM_CELL = 6, RSK_STREAM_MINHASH = 7, RSK_STREAM_SPARSE = 8, RSK_STREAM_BIAS = 9,
        RSK_LAST_STREAM = 9 };
 
-/* Types of sections, SECTION(name, type); group of rows i has RSK_PART_STRIDE i more. */
+/* Types of sections, SECTION(name, type); group of rows i has RSK_ROW_GROUP_STRIDE i more. */
 #define RSK_SECTIONS(SECTION) \
     SECTION(MODEL, 1) \
     SECTION(COLUMNS, 2) \
@@ -80,7 +80,7 @@ enum { RSK_STREAM_TERNARY = 1, RSK_STREAM_GAUSSIAN = 2, RSK_STREAM_OFFSET = 3, R
     SECTION(LINEAR, 10) \
     SECTION(LINEAR_GAIN, 11) \
     SECTION(OFFSET, 12) \
-    SECTION(PART, 16) \
+    SECTION(ROW_GROUP, 16) \
     SECTION(INDICES, 17) \
     SECTION(CODE_COLUMNS, 18) \
     SECTION(THRESHOLDS, 19) \
@@ -100,7 +100,7 @@ enum { RSK_MODEL_NBYTES = 64 };
     FIELD(precision, u8, 0) \
     FIELD(generator, u8, 1) \
     FIELD(task, u8, 2) \
-    FIELD(n_parts, u8, 3) \
+    FIELD(n_row_groups, u8, 3) \
     FIELD(projection, u8, 4) \
     FIELD(right_shift, u8, 5) \
     FIELD(linear, u8, 6) \
@@ -126,9 +126,9 @@ enum { RSK_MODEL_NBYTES = 64 };
     ZEROS(39, 1) \
     ZEROS(58, 6)
 
-/* The record PART, FIELD(name, type, offset); and its unused bytes, ZEROS(offset, nbytes). */
-enum { RSK_PART_NBYTES = 80 };
-#define RSK_PART_FIELDS(FIELD) \
+/* The record ROW_GROUP, FIELD(name, type, offset); and its unused bytes, ZEROS(offset, nbytes). */
+enum { RSK_ROW_GROUP_NBYTES = 80 };
+#define RSK_ROW_GROUP_FIELDS(FIELD) \
     FIELD(source, u8, 0) \
     FIELD(hash, u8, 1) \
     FIELD(directions, u8, 2) \
@@ -154,9 +154,9 @@ enum { RSK_PART_NBYTES = 80 };
     FIELD(n_numbers, u32, 52) \
     FIELD(n_groups, u32, 56) \
     FIELD(n_gains, u32, 60) \
-    FIELD(spread, u32, 64) \
+    FIELD(bias_scale, u32, 64) \
     FIELD(digest, u32, 68)
-#define RSK_PART_UNUSED(ZEROS) \
+#define RSK_ROW_GROUP_UNUSED(ZEROS) \
     ZEROS(14, 2) \
     ZEROS(72, 8)
 

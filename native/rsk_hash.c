@@ -152,16 +152,16 @@ uint32_t rsk_pool_sparse(uint32_t seed, uint32_t code, uint32_t n_features, uint
     return n;
 }
 
-void rsk_bias_start(rsk_bias *bias, uint32_t seed, uint32_t code, bool is_int, uint32_t spread) {
+void rsk_bias_start(rsk_bias *bias, uint32_t seed, uint32_t code, bool is_int, uint32_t bias_scale) {
     memset(bias, 0, sizeof *bias);
     bias->seed = seed;
     bias->code = code;
     bias->pair_index = 0xFFFFFFFFu;
     bias->is_int = is_int;
     if (is_int)
-        bias->int_spread = spread;
+        bias->int_scale = bias_scale;
     else
-        memcpy(&bias->spread, &spread, sizeof bias->spread);
+        memcpy(&bias->scale, &bias_scale, sizeof bias->scale);
 }
 
 void rsk_bias_add(rsk_bias *bias, int8_t sign, bool is_boolean) {
@@ -178,10 +178,10 @@ void rsk_bias_add(rsk_bias *bias, int8_t sign, bool is_boolean) {
     const uint32_t word = bias->pair[index % 2];
     const int32_t g = (int32_t)((word & 255u) + (word >> 8 & 255u) + (word >> 16 & 255u) + (word >> 24)) - 510;
     if (bias->is_int) {
-        const int64_t product = g * bias->int_spread, step = (product - (product & 255)) / 256; /* rounded down */
+        const int64_t product = g * bias->int_scale, step = (product - (product & 255)) / 256; /* rounded down */
         bias->int_sum += sign < 0 ? -step : step;
     } else {
-        const float step = (float)g * bias->spread;
+        const float step = (float)g * bias->scale;
         bias->sum = sign < 0 ? bias->sum - step : bias->sum + step;
     }
 }

@@ -47,7 +47,7 @@ uint32_t rsk_pool_sparse(uint32_t seed, uint32_t code, uint32_t n_features, uint
  * direction of any length needs no memory:
  *
  *     rsk_bias bias;
- *     rsk_bias_start(&bias, part->seed, code, model->precision == RSK_INT, part->spread);
+ *     rsk_bias_start(&bias, group->seed, code, model->precision == RSK_INT, group->bias_scale);
  *     rsk_bias_add(&bias, sign, is_boolean);                      for every non-zero, in rising order of position
  *     float in_float32 = rsk_bias_float(&bias);                   or
  *     int32_t in_int = rsk_bias_int(&bias);
@@ -58,12 +58,12 @@ typedef struct rsk_bias {
     uint32_t pair[2];    /* words of non-zeros 2i and 2i + 1, i = pair_index */
     uint32_t pair_index; /* 0xFFFFFFFF: none yet */
     bool is_int;
-    float spread, sum; /* float32 precision */
-    int64_t int_spread, int_sum;
+    float scale, sum; /* float32 precision */
+    int64_t int_scale, int_sum;
 } rsk_bias;
 
-/* spread: the 32 bits of the part's field, a float32 or (is_int) an integer up to 32767. */
-void rsk_bias_start(rsk_bias *bias, uint32_t seed, uint32_t code, bool is_int, uint32_t spread);
+/* bias_scale: the 32 bits of the field of ROW_GROUP, a float32 or (is_int) an integer up to 32767. */
+void rsk_bias_start(rsk_bias *bias, uint32_t seed, uint32_t code, bool is_int, uint32_t bias_scale);
 /* is_boolean: the non-zero sits on a boolean or categorical value. */
 void rsk_bias_add(rsk_bias *bias, int8_t sign, bool is_boolean);
 float rsk_bias_float(const rsk_bias *bias);

@@ -45,11 +45,11 @@
 
 /* ---- blocks of integers ---- */
 
-static void int_accumulate(const rsk_plan *plan, const rsk_plan_part *p, int16_t *z, scratch *work,
+static void int_accumulate(const rsk_plan *plan, const rsk_plan_group *p, int16_t *z, scratch *work,
                              int32_t *buckets, size_t bucket_stride, uint32_t n, int32_t *accumulators);
 
 /* The one place that chooses among the loops for a group of rows. */
-static void fast_accumulate(const rsk_plan *plan, const rsk_plan_part *p, int16_t *z, scratch *work,
+static void fast_accumulate(const rsk_plan *plan, const rsk_plan_group *p, int16_t *z, scratch *work,
                             int32_t *buckets, size_t bucket_stride, uint32_t n, int32_t *accumulators) {
 #ifdef ISA_BITS
     if (p->bits && work->columns) {

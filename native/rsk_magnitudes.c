@@ -36,7 +36,7 @@ static double largest_offset(const rsk_model *m) {
 }
 
 /* Largest accumulator of a group of rows in the float32 precision. */
-static rsk_status find_accumulator(const rsk_model *m, const rsk_part *p, double *accumulator) {
+static rsk_status find_accumulator(const rsk_model *m, const rsk_row_group *p, double *accumulator) {
     const uint64_t n_counters = (uint64_t)p->n_rows * p->n_buckets * p->n_numbers;
     const uint64_t n_decode = (uint64_t)(p->decode == RSK_DECODE_ROWS ? p->n_rows : p->n_numbers) * m->n_outputs;
     const double decode = p->decode == RSK_DECODE_NONE ? 1.0 : largest_float(p->decode_matrix, n_decode);
@@ -55,8 +55,8 @@ static rsk_status find_accumulator(const rsk_model *m, const rsk_part *p, double
 
 rsk_status rsk_magnitudes_check(const rsk_model *m, const rsk_sum_bounds *bounds) {
     double output = largest_offset(m);
-    for (uint32_t i = 0; i < m->n_parts; i++) {
-        const rsk_part *p = m->parts + i;
+    for (uint32_t i = 0; i < m->n_row_groups; i++) {
+        const rsk_row_group *p = m->row_groups + i;
         double accumulator = (double)bounds->accumulators[i];
         if (m->precision == RSK_FLOAT32) RSK_TRY(find_accumulator(m, p, &accumulator));
         output = output + accumulator * largest_float(p->gain, p->n_gains);

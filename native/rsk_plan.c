@@ -133,45 +133,45 @@ static void lay_out_projection(rsk_plan *plan, rsk_arena *a) {
 }
 
 /* Which codes of a pool the rows name, in rising order, and where each row finds its own among them. */
-static uint32_t lay_out_used(rsk_plan_part *p, rsk_arena *a) {
-    const rsk_part *part = p->part;
-    const uint64_t named = (uint64_t)part->n_rows * part->n_concat;
-    if (!(part->flags & RSK_HAS_INDICES)) return (uint32_t)(named > UINT32_MAX ? UINT32_MAX : named);
-    const uint32_t bits = rsk_index_bits(part->n_codes);
-    uint32_t *places = take(a, part->n_codes, 4), *rows = take(a, named, 4);
-    uint32_t *ids = take(a, part->n_codes < named ? part->n_codes : named, 4);
+static uint32_t lay_out_used(rsk_plan_group *p, rsk_arena *a) {
+    const rsk_row_group *group = p->group;
+    const uint64_t named = (uint64_t)group->n_rows * group->n_concat;
+    if (!(group->flags & RSK_HAS_INDICES)) return (uint32_t)(named > UINT32_MAX ? UINT32_MAX : named);
+    const uint32_t bits = rsk_index_bits(group->n_codes);
+    uint32_t *places = take(a, group->n_codes, 4), *rows = take(a, named, 4);
+    uint32_t *ids = take(a, group->n_codes < named ? group->n_codes : named, 4);
     p->row_codes = rows;
     p->code_ids = ids;
-    if (!places) return (uint32_t)(part->n_codes < named ? part->n_codes : named);
-    memset(places, 0, 4 * (size_t)part->n_codes);
-    for (uint64_t i = 0; i < named; i++) places[rsk_packed(part->indices, i, bits)] = 1;
+    if (!places) return (uint32_t)(group->n_codes < named ? group->n_codes : named);
+    memset(places, 0, 4 * (size_t)group->n_codes);
+    for (uint64_t i = 0; i < named; i++) places[rsk_packed(group->indices, i, bits)] = 1;
     uint32_t n = 0;
-    for (uint32_t code = 0; code < part->n_codes; code++)
+    for (uint32_t code = 0; code < group->n_codes; code++)
         if (places[code]) {
             ids[n] = code;
             places[code] = n++;
         }
-    for (uint64_t i = 0; i < named; i++) rows[i] = places[rsk_packed(part->indices, i, bits)];
+    for (uint64_t i = 0; i < named; i++) rows[i] = places[rsk_packed(group->indices, i, bits)];
     return n;
 }
 
 /* Largest size of what a group of rows reads. */
-static int64_t largest_input(const rsk_model *m, const rsk_part *part) {
-    if (part->source == RSK_SOURCE_PROJECTED && m->projection >= RSK_PROJECTION_INT8) return m->limit;
+static int64_t largest_input(const rsk_model *m, const rsk_row_group *group) {
+    if (group->source == RSK_SOURCE_PROJECTED && m->projection >= RSK_PROJECTION_INT8) return m->limit;
     const int64_t low = m->low < 0 ? -(int64_t)m->low : m->low, high = m->high < 0 ? -(int64_t)m->high : m->high;
     return (low > high ? low : high) + ((m->flags & RSK_ACCEPTS_MISSING) != 0);
 }
 
-static void lay_out_terms(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
-    const rsk_part *part = p->part;
+static void lay_out_terms(rsk_plan *plan, rsk_plan_group *p, rsk_arena *a) {
+    const rsk_row_group *group = p->group;
     const int is_int = plan->model.precision == RSK_INT;
-    const uint64_t most = rsk_most_terms(part);
+    const uint64_t most = rsk_most_terms(group);
     uint32_t *ends = take(a, p->n_used, 4);
     int32_t *starts = is_int ? take(a, p->n_used, 4) : NULL;
     float *float_starts = is_int ? NULL : take(a, p->n_used, 4);
-    uint8_t *shifts = part->flags & RSK_NORMALISED ? take(a, p->n_used, 1) : NULL;
+    uint8_t *shifts = group->flags & RSK_NORMALISED ? take(a, p->n_used, 1) : NULL;
     uint32_t *terms = take(a, p->n_used * most, 4);
-    /* Their places are 32-bit numbers: beyond, ask for more than anybody has; a compact plan will do. */
+    /* Their places are 32-bit numbers: beyond, report a size that cannot be allocated; a compact plan will do. */
     if (p->n_used * most > UINT32_MAX) a->used += (uint64_t)1 << 60;
     p->term_ends = ends;
     p->terms = terms;
@@ -179,39 +179,40 @@ static void lay_out_terms(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     p->float_starts = float_starts;
     p->shifts = shifts;
     if (!ends) return;
-    const int64_t largest = largest_input(&plan->model, part);
+    const int64_t largest = largest_input(&plan->model, group);
     /* In 16 bits: levels too, and the sum behind an own one after half of them is added. */
-    const int64_t half = rsk_has_centred_levels(part) ? part->n_levels / 2u : 0;
-    const rsk_family *family = rsk_family_of(part);
-    int fits = is_int && part->n_levels <= INT16_MAX;
+    const int64_t half = rsk_has_centred_levels(group) ? group->n_levels / 2u : 0;
+    const rsk_family *family = rsk_family_of(group);
+    int fits = is_int && group->n_levels <= INT16_MAX;
     uint32_t end = 0;
     for (uint32_t i = 0; i < p->n_used; i++) {
         const uint32_t code = p->code_ids ? p->code_ids[i] : i;
-        const uint32_t n = family->draw_terms(part, code, terms + end);
+        const uint32_t n = family->draw_terms(group, code, terms + end);
         if (is_int) {
-            starts[i] = family->draw_start(&plan->model, part, code, terms + end, n);
+            starts[i] = family->draw_start(&plan->model, group, code, terms + end, n);
             const int64_t start = starts[i] < 0 ? -(int64_t)starts[i] : starts[i];
             if (start > INT16_MAX || n * largest + start + half > INT16_MAX) fits = 0;
         } else {
-            float_starts[i] = family->draw_float_start(&plan->model, part, code, terms + end, n);
+            float_starts[i] = family->draw_float_start(&plan->model, group, code, terms + end, n);
         }
-        if (shifts) shifts[i] = (uint8_t)rsk_term_shift(part, n);
+        if (shifts) shifts[i] = (uint8_t)rsk_term_shift(group, n);
         end += n;
         ends[i] = end;
     }
-    p->fits_int16 = (uint8_t)(fits || (is_int && rsk_wraps16(part)));
+    p->fits_int16 = (uint8_t)(fits || (is_int && rsk_wraps16(group)));
 }
 
-static void lay_out_dense(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
-    const rsk_part *part = p->part;
+static void lay_out_dense(rsk_plan *plan, rsk_plan_group *p, rsk_arena *a) {
+    const rsk_row_group *group = p->group;
     const int is_int = plan->model.precision == RSK_INT;
-    const uint64_t n_codes = (uint64_t)part->n_rows * part->n_concat, n = n_codes * part->n_inputs;
-    const rsk_family *family = rsk_family_of(part);
+    const uint64_t n_codes = (uint64_t)group->n_rows * group->n_concat, n = n_codes * group->n_inputs;
+    const rsk_family *family = rsk_family_of(group);
     if (p->code == RSK_CODE_LEAST) {
         uint32_t *words = take(a, n, 4);
         p->words = words;
         for (uint64_t i = 0; words && i < n; i++)
-            words[i] = rsk_cell_draw(part, (uint32_t)(i / part->n_inputs), (uint32_t)(i % part->n_inputs)).multiplier;
+            words[i] = rsk_cell_draw(group, (uint32_t)(i / group->n_inputs),
+                                     (uint32_t)(i % group->n_inputs)).multiplier;
         return;
     }
     float *weights = is_int ? NULL : take(a, n, 4);
@@ -233,9 +234,9 @@ static void lay_out_dense(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     }
     if (!a->memory) return;
     for (uint64_t i = 0; i < n; i++) {
-        const uint32_t code = (uint32_t)(i / part->n_inputs), j = (uint32_t)(i % part->n_inputs);
-        const rsk_cell cell = family->draw_cell(part, code / part->n_concat, code % part->n_concat, j);
-        if (is_int) int_weights[i] = rsk_int_weight(part, cell.weight);
+        const uint32_t code = (uint32_t)(i / group->n_inputs), j = (uint32_t)(i % group->n_inputs);
+        const rsk_cell cell = family->draw_cell(group, code / group->n_concat, code % group->n_concat, j);
+        if (is_int) int_weights[i] = rsk_int_weight(group, cell.weight);
         else weights[i] = cell.weight;
         if (words) words[i] = cell.multiplier;
         if (int_offsets) int_offsets[i] = (int32_t)rsk_top_bits(cell.offset_word, p->width_bits);
@@ -243,60 +244,61 @@ static void lay_out_dense(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
     }
     for (uint32_t code = 0; code < n_codes; code++) {
         if (addends)
-            addends[code] = rsk_word(part->seed, RSK_STREAM_CELL, code / part->n_concat, code % part->n_concat, 0);
-        if (starts) starts[code] = family->draw_start(&plan->model, part, code, NULL, 0);
-        if (float_starts) float_starts[code] = family->draw_float_start(&plan->model, part, code, NULL, 0);
+            addends[code] = rsk_word(group->seed, RSK_STREAM_CELL, code / group->n_concat, code % group->n_concat, 0);
+        if (starts) starts[code] = family->draw_start(&plan->model, group, code, NULL, 0);
+        if (float_starts) float_starts[code] = family->draw_float_start(&plan->model, group, code, NULL, 0);
     }
 }
 
-static void lay_out_fold(rsk_plan_part *p, rsk_arena *a) {
-    const rsk_part *part = p->part;
-    uint32_t *addends = take(a, part->n_rows, 4), *multipliers = take(a, (uint64_t)part->n_rows * part->n_concat, 4);
+static void lay_out_fold(rsk_plan_group *p, rsk_arena *a) {
+    const rsk_row_group *group = p->group;
+    uint32_t *addends = take(a, group->n_rows, 4), *multipliers = take(a, (uint64_t)group->n_rows * group->n_concat, 4);
     p->fold_addends = addends;
     p->fold_multipliers = multipliers;
     if (!addends) return;
-    for (uint32_t row = 0; row < part->n_rows; row++) {
+    for (uint32_t row = 0; row < group->n_rows; row++) {
         uint32_t pair[2]; /* of code 0: its multiplier and the row's addend */
-        rsk_threefry(part->seed, RSK_STREAM_FOLD, row, 0, pair);
+        rsk_threefry(group->seed, RSK_STREAM_FOLD, row, 0, pair);
         addends[row] = pair[1];
-        multipliers[(size_t)row * part->n_concat] = pair[0];
-        for (uint32_t k = 1; k < part->n_concat; k++)
-            multipliers[(size_t)row * part->n_concat + k] = rsk_word(part->seed, RSK_STREAM_FOLD, row, k, 0);
+        multipliers[(size_t)row * group->n_concat] = pair[0];
+        for (uint32_t k = 1; k < group->n_concat; k++)
+            multipliers[(size_t)row * group->n_concat + k] = rsk_word(group->seed, RSK_STREAM_FOLD, row, k, 0);
     }
 }
 
-static void lay_out_part(rsk_plan *plan, uint32_t index, rsk_arena *a) {
+static void lay_out_group(rsk_plan *plan, uint32_t index, rsk_arena *a) {
     const rsk_model *m = &plan->model;
-    rsk_plan_part *p = plan->parts + index;
-    const rsk_part *part = p->part = m->parts + index;
-    const uint64_t n = (uint64_t)part->n_rows * part->n_buckets * part->n_numbers;
-    p->code = rsk_family_of(part)->code;
-    p->is_pool = rsk_is_pool(part);
-    p->is_bit = rsk_has_bits(part);
-    p->has_terms = rsk_has_terms(part);
-    p->is_centred = rsk_has_centred_levels(part);
-    p->wraps16 = rsk_wraps16(part);
-    p->width_bits = part->width_bits + (p->has_terms ? 0u : rsk_family_of(part)->weight_bits);
+    rsk_plan_group *p = plan->row_groups + index;
+    const rsk_row_group *group = p->group = m->row_groups + index;
+    const uint64_t n = (uint64_t)group->n_rows * group->n_buckets * group->n_numbers;
+    p->code = rsk_family_of(group)->code;
+    p->is_pool = rsk_is_pool(group);
+    p->is_bit = rsk_has_bits(group);
+    p->has_terms = rsk_has_terms(group);
+    p->is_centred = rsk_has_centred_levels(group);
+    p->wraps16 = rsk_wraps16(group);
+    p->width_bits = group->width_bits + (p->has_terms ? 0u : rsk_family_of(group)->weight_bits);
     p->n_used = lay_out_used(p, a);
-    if (part->counter_type == RSK_COUNTER_FLOAT32) p->counters = take_floats(a, part->counters, n);
-    else if (part->counter_type == RSK_COUNTER_INT16) p->counters = take_int16(a, part->counters, n, 16);
-    else p->counters = take_int8(a, part->counters, n, part->counter_type == RSK_COUNTER_INT8 ? 8 : 4);
-    if (part->decode != RSK_DECODE_NONE) {
-        const uint64_t rows = part->decode == RSK_DECODE_SHARED ? part->n_numbers : part->n_rows;
-        if (m->precision == RSK_INT) p->decode = take_int8(a, part->decode_matrix, rows * m->n_outputs, part->decode_stored_as == RSK_DECODE_BITS_INT4 ? 4 : 8);
-        else p->decode = take_floats(a, part->decode_matrix, rows * m->n_outputs);
+    if (group->counter_type == RSK_COUNTER_FLOAT32) p->counters = take_floats(a, group->counters, n);
+    else if (group->counter_type == RSK_COUNTER_INT16) p->counters = take_int16(a, group->counters, n, 16);
+    else p->counters = take_int8(a, group->counters, n, group->counter_type == RSK_COUNTER_INT8 ? 8 : 4);
+    if (group->decode != RSK_DECODE_NONE) {
+        const uint64_t rows = group->decode == RSK_DECODE_SHARED ? group->n_numbers : group->n_rows;
+        if (m->precision == RSK_INT) p->decode = take_int8(a, group->decode_matrix, rows * m->n_outputs,
+                                                           group->decode_stored_as == RSK_DECODE_BITS_INT4 ? 4 : 8);
+        else p->decode = take_floats(a, group->decode_matrix, rows * m->n_outputs);
     }
-    p->gain = take_gain(a, part->gain, part->n_gains, m->n_outputs);
+    p->gain = take_gain(a, group->gain, group->n_gains, m->n_outputs);
     if (plan->is_compact) return;
-    if (part->fold == RSK_UNIVERSAL) lay_out_fold(p, a);
+    if (group->fold == RSK_UNIVERSAL) lay_out_fold(p, a);
     if (p->has_terms) {
         lay_out_terms(plan, p, a);
         rsk_lay_out_lanes(plan, p, a);
     } else lay_out_dense(plan, p, a);
-    p->is_plain = (uint8_t)(p->fits_int16 && part->n_inputs <= RSK_WIDEST_BLOCK && rsk_has_single_counters(part));
+    p->is_plain = (uint8_t)(p->fits_int16 && group->n_inputs <= RSK_WIDEST_BLOCK && rsk_has_single_counters(group));
     p->is_plain_float = (uint8_t)(m->precision == RSK_FLOAT32 && p->has_terms && !p->is_pool &&
-                                  part->fold == RSK_UNIVERSAL && rsk_has_single_counters(part) &&
-                                  part->counter_type == RSK_COUNTER_FLOAT32 && part->n_inputs <= RSK_WIDEST_BLOCK);
+                                  group->fold == RSK_UNIVERSAL && rsk_has_single_counters(group) &&
+                                  group->counter_type == RSK_COUNTER_FLOAT32 && group->n_inputs <= RSK_WIDEST_BLOCK);
     rsk_lay_out_tables(plan, p, a);
     rsk_lay_out_rows(plan, p, a);
 }
@@ -306,22 +308,22 @@ static size_t scratch_nbytes(const rsk_plan *plan, size_t lanes) {
     const rsk_model *m = &plan->model;
     uint64_t size = ((uint64_t)m->n_values + m->n_components) * lanes * 4 + /* float, or int16 and its negative */ (uint64_t)m->n_features * 4;
     uint64_t widest = 0;
-    for (uint32_t i = 0; i < m->n_parts; i++) {
-        const rsk_part *part = m->parts + i;
-        const uint64_t width = part->n_numbers > m->n_outputs ? part->n_numbers : m->n_outputs;
-        uint64_t need = (uint64_t)part->n_groups * width * lanes * 4 + part->n_groups * 4u + width * lanes * 4;
-        if (part->flags & RSK_HAS_INDICES) need += (uint64_t)plan->parts[i].n_used * lanes * 4;
-        need += (uint64_t)part->n_inputs * 4 + (uint64_t)plan->parts[i].n_used * 8;
-        if (lanes > 1) need += (uint64_t)(64u + part->n_concat) * lanes * 2; /* codes of a chunk */
+    for (uint32_t i = 0; i < m->n_row_groups; i++) {
+        const rsk_row_group *group = m->row_groups + i;
+        const uint64_t width = group->n_numbers > m->n_outputs ? group->n_numbers : m->n_outputs;
+        uint64_t need = (uint64_t)group->n_groups * width * lanes * 4 + group->n_groups * 4u + width * lanes * 4;
+        if (group->flags & RSK_HAS_INDICES) need += (uint64_t)plan->row_groups[i].n_used * lanes * 4;
+        need += (uint64_t)group->n_inputs * 4 + (uint64_t)plan->row_groups[i].n_used * 8;
+        if (lanes > 1) need += (uint64_t)(64u + group->n_concat) * lanes * 2; /* codes of a chunk */
         if (lanes > 1 && m->precision == RSK_FLOAT32) /* float_rows: coordinates, negatives, codes of a chunk */
-            need += ((uint64_t)part->n_inputs * 2u + 64u + part->n_concat) * lanes * 4;
+            need += ((uint64_t)group->n_inputs * 2u + 64u + group->n_concat) * lanes * 4;
         if (lanes > 1) need += (uint64_t)27u * RSK_MOST_TRIPLES * lanes * 2;
         if (need > widest) widest = need;
     }
-    for (uint32_t i = 0; i < m->n_parts; i++) /* one_columns */
-        if (plan->parts[i].column_stride)
-            size += (uint64_t)plan->parts[i].column_stride * (4u * m->parts[i].n_concat + 4u) +
-                    24u * (uint64_t)m->parts[i].n_inputs + 512u;
+    for (uint32_t i = 0; i < m->n_row_groups; i++) /* one_columns */
+        if (plan->row_groups[i].column_stride)
+            size += (uint64_t)plan->row_groups[i].column_stride * (4u * m->row_groups[i].n_concat + 4u) +
+                    24u * (uint64_t)m->row_groups[i].n_inputs + 512u;
     if (lanes > 1 && plan->is_plain_float) size += ((uint64_t)m->n_features + 16u) * lanes * 4; /* float_read_dense */
     if (lanes > 1) size += (uint64_t)plan->byte_stride * lanes * 4;
     if (lanes == 1) size += (uint64_t)m->n_components * 4 + 256; /* sums of one_project */
@@ -334,21 +336,21 @@ static void lay_out(rsk_plan *plan, const rsk_model *model, int compact, int isa
     plan->model = *model;
     plan->isa = rsk_isa_of(isa);
     plan->is_compact = (uint8_t)(compact != 0);
-    plan->n_parts = model->n_parts;
+    plan->n_row_groups = model->n_row_groups;
     lay_out_columns(plan, a);
     lay_out_bytes(plan, a);
     lay_out_projection(plan, a);
     lay_out_packed(plan, a);
     lay_out_pairs(plan, a);
-    for (uint32_t i = 0; i < model->n_parts; i++) lay_out_part(plan, i, a);
+    for (uint32_t i = 0; i < model->n_row_groups; i++) lay_out_group(plan, i, a);
     plan->is_plain_float = model->precision == RSK_FLOAT32 && model->n_values == model->n_features &&
                            !(model->flags & (RSK_HAS_COLUMNS | RSK_ACCEPTS_MISSING)) && model->column_kinds == NULL &&
                            model->kinds == RSK_KINDS_NUMERIC;
     plan->has_fast_row = model->n_outputs == 1 && !(model->flags & RSK_ACCEPTS_MISSING) &&
                          (plan->uses_bytes || (plan->is_plain_float && (model->projection == RSK_PROJECTION_NONE ||
                                                                         model->projection == RSK_PROJECTION_FLOAT32)));
-    for (uint32_t i = 0; i < model->n_parts; i++)
-        if (!plan->parts[i].column_stride && !plan->parts[i].bit_terms) plan->has_fast_row = 0;
+    for (uint32_t i = 0; i < model->n_row_groups; i++)
+        if (!plan->row_groups[i].column_stride && !plan->row_groups[i].bit_terms) plan->has_fast_row = 0;
     plan->row_scratch = scratch_nbytes(plan, 1);
     const int is_wide = model->n_values > RSK_WIDEST_BLOCK || model->n_components > RSK_WIDEST_BLOCK;
     const size_t table = rsk_table_nbytes(model), block = is_wide ? plan->row_scratch : scratch_nbytes(plan, RSK_LANES);

@@ -45,8 +45,8 @@ typedef struct rsk_lane_code {
     int16_t start;
 } rsk_lane_code;
 
-typedef struct rsk_plan_part {
-    const rsk_part *part;
+typedef struct rsk_plan_group {
+    const rsk_row_group *group;
     uint32_t width_bits; /* of a level or bucket; 6 or 8 more for Gaussian directions and L1 */
     uint32_t n_used;     /* codes that rows name */
     uint8_t code;        /* how codes are computed: RSK_CODE_SUM ... */
@@ -68,7 +68,7 @@ typedef struct rsk_plan_part {
     uint32_t n_triples;
     /* For single rows, a lane a row of counters: code k of row l at k * column_stride + l. */
     uint32_t column_stride;         /* n_rows rounded up to 64 */
-    const uint8_t *column_directions; /* of 64 codes after the other, laid out as the instruction set wants them */
+    const uint8_t *column_directions; /* of 64 codes after the other, laid out for the instruction set */
     const int16_t *column_starts;   /* (n_concat, column_stride) */
     const uint16_t *column_multipliers, *column_addends; /* (2, codes) and (2, column_stride): high halves, low halves */
     const int16_t *column_counters; /* (n_buckets, column_stride); NULL: many buckets */
@@ -98,7 +98,7 @@ typedef struct rsk_plan_part {
     uint32_t bit_ends[RSK_N_BITS];
     const void *decode;               /* float or int8_t */
     const float *gain;                /* (n_outputs) */
-} rsk_plan_part;
+} rsk_plan_group;
 
 struct rsk_plan {
     rsk_model model;
@@ -127,8 +127,8 @@ struct rsk_plan {
     const float *linear; /* (n_components, n_outputs) */
     const int16_t *int_linear;
     const float *linear_gain, *offset; /* (n_outputs) */
-    uint32_t n_parts;
-    rsk_plan_part parts[RSK_MAX_PARTS];
+    uint32_t n_row_groups;
+    rsk_plan_group row_groups[RSK_MAX_ROW_GROUPS];
     /* Of the memory a block of one row and of RSK_LANES rows needs. */
     size_t row_scratch, block_scratch;
 };
@@ -137,8 +137,9 @@ struct rsk_plan {
 uint64_t rsk_memory_count(const rsk_model *model);
 
 /* One number a bucket, all rows in one sum, nothing decoded or interpolated. */
-static inline int rsk_has_single_counters(const rsk_part *part) {
-    return part->n_numbers == 1 && part->decode == RSK_DECODE_NONE && part->n_groups == 1 && !(part->flags & RSK_INTERPOLATED);
+static inline int rsk_has_single_counters(const rsk_row_group *group) {
+    return group->n_numbers == 1 && group->decode == RSK_DECODE_NONE && group->n_groups == 1 &&
+           !(group->flags & RSK_INTERPOLATED);
 }
 /* Bytes of a block of rows as floats; 0 where it would be too large, or no blocks are used. */
 static inline size_t rsk_table_nbytes(const rsk_model *model) {

@@ -2,17 +2,17 @@
 #include "rsk_arena.h"
 
 /* What 16-bit lanes need of the terms. */
-static void lay_out_codes(rsk_plan_part *p, rsk_arena *a) {
-    const rsk_part *part = p->part;
-    const uint64_t most = rsk_most_terms(part);
-    if (part->n_inputs > RSK_WIDEST_BLOCK) return;
-    p->chunk_rows = part->n_concat > 64u ? 1u : 64u / part->n_concat;
+static void lay_out_codes(rsk_plan_group *p, rsk_arena *a) {
+    const rsk_row_group *group = p->group;
+    const uint64_t most = rsk_most_terms(group);
+    if (group->n_inputs > RSK_WIDEST_BLOCK) return;
+    p->chunk_rows = group->n_concat > 64u ? 1u : 64u / group->n_concat;
     uint32_t *terms = take(a, p->n_used * most, 4);
     rsk_lane_code *codes = take(a, p->n_used, sizeof(rsk_lane_code));
     p->lane_terms = terms;
     p->lane_codes = codes;
     if (!codes) return;
-    const uint32_t chunk = part->flags & RSK_HAS_INDICES ? p->n_used : p->chunk_rows * part->n_concat;
+    const uint32_t chunk = group->flags & RSK_HAS_INDICES ? p->n_used : p->chunk_rows * group->n_concat;
     for (uint32_t first = 0; first < p->n_used; first += chunk) {
         const uint32_t end = p->n_used - first < chunk ? p->n_used : first + chunk;
         /* A counting sort without counters: passes over the few lengths there are. */
@@ -24,7 +24,7 @@ static void lay_out_codes(rsk_plan_part *p, rsk_arena *a) {
                 codes->n_terms = (uint16_t)length;
                 codes++->start = p->starts ? (int16_t)p->starts[place] : 0;
                 for (uint32_t i = begin; i < p->term_ends[place]; i++)
-                    *terms++ = ((p->terms[i] >> 1) + (p->terms[i] & 1u ? part->n_inputs : 0)) * RSK_LANES;
+                    *terms++ = ((p->terms[i] >> 1) + (p->terms[i] & 1u ? group->n_inputs : 0)) * RSK_LANES;
                 left--;
             }
     }
@@ -32,10 +32,10 @@ static void lay_out_codes(rsk_plan_part *p, rsk_arena *a) {
 
 /* The paper's codes over few coordinates: all sums of three neighbouring coordinates are made once a block, and a code
  * adds one of each three. */
-static void lay_out_triples(const rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
-    const rsk_part *part = p->part;
-    const uint32_t n = (part->n_inputs + 2u) / 3u;
-    if (plan->model.precision != RSK_INT || !rsk_wraps16(part) || n > RSK_MOST_TRIPLES || part->n_concat > 4) return;
+static void lay_out_triples(const rsk_plan *plan, rsk_plan_group *p, rsk_arena *a) {
+    const rsk_row_group *group = p->group;
+    const uint32_t n = (group->n_inputs + 2u) / 3u;
+    if (plan->model.precision != RSK_INT || !rsk_wraps16(group) || n > RSK_MOST_TRIPLES || group->n_concat > 4) return;
     uint16_t *triples = take(a, (uint64_t)p->n_used * n, 2);
     p->triples = triples;
     p->n_triples = n;
@@ -54,7 +54,7 @@ static void lay_out_triples(const rsk_plan *plan, rsk_plan_part *p, rsk_arena *a
 }
 
 /* One code as a bit of columns of bytes; its kind, or RSK_N_BITS if it has too many terms. */
-static uint32_t make_bit(const rsk_plan *plan, const rsk_plan_part *p, uint32_t place, rsk_bit *bit) {
+static uint32_t make_bit(const rsk_plan *plan, const rsk_plan_group *p, uint32_t place, rsk_bit *bit) {
     const uint32_t begin = place ? p->term_ends[place - 1] : 0, n = p->term_ends[place] - begin;
     if (n == 0 || n > 3) return RSK_N_BITS;
     uint32_t n_subtracted = 0, added = 0, last = n;
@@ -87,12 +87,12 @@ static uint32_t make_bit(const rsk_plan *plan, const rsk_plan_part *p, uint32_t 
     return RSK_BIT_WIDE;
 }
 
-static void lay_out_bits(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
-    const rsk_part *part = p->part;
-    const int is_bits = p->is_pool && p->is_bit && part->n_buckets <= 16 &&
-                        rsk_has_single_counters(part) &&
-                        (part->counter_type == RSK_COUNTER_INT8 || part->counter_type == RSK_COUNTER_INT4);
-    if (!plan->uses_bytes || !rsk_reads_values(&plan->model, part) || !is_bits) return;
+static void lay_out_bits(rsk_plan *plan, rsk_plan_group *p, rsk_arena *a) {
+    const rsk_row_group *group = p->group;
+    const int is_bits = p->is_pool && p->is_bit && group->n_buckets <= 16 &&
+                        rsk_has_single_counters(group) &&
+                        (group->counter_type == RSK_COUNTER_INT8 || group->counter_type == RSK_COUNTER_INT4);
+    if (!plan->uses_bytes || !rsk_reads_values(&plan->model, group) || !is_bits) return;
     rsk_bit *bits = take(a, p->n_used, sizeof(rsk_bit)), *all = take(a, p->n_used, sizeof(rsk_bit));
     uint8_t *kinds = take(a, p->n_used, 1);
     if (!bits) return;
@@ -112,16 +112,17 @@ static void lay_out_bits(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
 }
 
 /* What blocks need of a group of rows whose codes have terms. */
-void rsk_lay_out_lanes(rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
+void rsk_lay_out_lanes(rsk_plan *plan, rsk_plan_group *p, rsk_arena *a) {
     lay_out_codes(p, a);
     lay_out_triples(plan, p, a);
     lay_out_bits(plan, p, a);
 }
 
-static void lay_out_raised(const rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
-    const rsk_part *part = p->part;
-    if (plan->model.precision != RSK_INT || part->counter_type == RSK_COUNTER_INT16 || !rsk_has_single_counters(part)) return;
-    const uint64_t n = (uint64_t)part->n_rows * part->n_buckets;
+static void lay_out_raised(const rsk_plan *plan, rsk_plan_group *p, rsk_arena *a) {
+    const rsk_row_group *group = p->group;
+    if (plan->model.precision != RSK_INT || group->counter_type == RSK_COUNTER_INT16 ||
+        !rsk_has_single_counters(group)) return;
+    const uint64_t n = (uint64_t)group->n_rows * group->n_buckets;
     uint8_t *restrict raised = take(a, n, 1);
     const uint8_t *restrict counters = p->counters;
     p->raised_counters = raised;
@@ -131,28 +132,28 @@ static void lay_out_raised(const rsk_plan *plan, rsk_plan_part *p, rsk_arena *a)
 
 /* Where a row has one code, and its bucket width is 2^8 in sums of 16 bits, there are 256 codes: look the counter up
  * by the code itself, and leave the fold out. */
-static void lay_out_byte_tables(const rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
-    const rsk_part *part = p->part;
-    /* Counting asks the same questions as filling: nothing here may depend on what has been drawn. */
-    if (plan->model.precision != RSK_INT || !rsk_wraps16(part) || !rsk_has_single_counters(part)) return;
-    if (part->n_concat != 1 || part->width_bits != 8 || part->n_inputs > RSK_WIDEST_BLOCK) return;
-    if (part->counter_type == RSK_COUNTER_INT16 || part->n_rows > RSK_MOST_TABLES) return;
-    uint8_t *tables = take(a, (uint64_t)part->n_rows * 256u, 1);
+static void lay_out_byte_tables(const rsk_plan *plan, rsk_plan_group *p, rsk_arena *a) {
+    const rsk_row_group *group = p->group;
+    /* Counting runs through the same code as filling: nothing here may depend on what has been drawn. */
+    if (plan->model.precision != RSK_INT || !rsk_wraps16(group) || !rsk_has_single_counters(group)) return;
+    if (group->n_concat != 1 || group->width_bits != 8 || group->n_inputs > RSK_WIDEST_BLOCK) return;
+    if (group->counter_type == RSK_COUNTER_INT16 || group->n_rows > RSK_MOST_TABLES) return;
+    uint8_t *tables = take(a, (uint64_t)group->n_rows * 256u, 1);
     p->byte_tables = tables;
     if (!tables) return;
-    for (uint32_t row = 0; row < part->n_rows; row++) {
-        const uint8_t *counters = p->raised_counters + (size_t)row * part->n_buckets;
+    for (uint32_t row = 0; row < group->n_rows; row++) {
+        const uint8_t *counters = p->raised_counters + (size_t)row * group->n_buckets;
         uint8_t *table = tables + (size_t)row * 256u;
         for (uint32_t half = 0; half < 2; half++) { /* codes 0 to 127, then -128 to -1 as 16 bits */
             uint32_t total = p->fold_addends[row] + p->fold_multipliers[row] * (half ? 0xFF80u : 0u);
             for (uint32_t byte = 0; byte < 128; byte++, total += p->fold_multipliers[row])
-                table[128u * half + byte] = counters[((total >> 16) * part->n_buckets) >> 16];
+                table[128u * half + byte] = counters[((total >> 16) * group->n_buckets) >> 16];
         }
     }
 }
 
 /* Counters as blocks read them. */
-void rsk_lay_out_tables(const rsk_plan *plan, rsk_plan_part *p, rsk_arena *a) {
+void rsk_lay_out_tables(const rsk_plan *plan, rsk_plan_group *p, rsk_arena *a) {
     lay_out_raised(plan, p, a);
     lay_out_byte_tables(plan, p, a);
 }

@@ -24,7 +24,8 @@ static uint32_t length_of(const uint8_t *entry) { return rsk_u32(entry + 12); }
 static uint32_t crc_of(const uint8_t *entry) { return rsk_u32(entry + 16); }
 
 static bool is_known(uint32_t type) {
-    if (type >= PART && type < PART + RSK_PART_STRIDE * RSK_MAX_PARTS) type = PART + (type - PART) % RSK_PART_STRIDE;
+    if (type >= ROW_GROUP && type < ROW_GROUP + RSK_ROW_GROUP_STRIDE * RSK_MAX_ROW_GROUPS)
+        type = ROW_GROUP + (type - ROW_GROUP) % RSK_ROW_GROUP_STRIDE;
     switch (type) {
 #define SECTION(name, type) case type:
         RSK_SECTIONS(SECTION)
@@ -116,7 +117,7 @@ rsk_status rsk_section_take(rsk_reader *r, uint32_t type, uint64_t n, const uint
     const uint8_t *entry = find_entry(r, type, &index);
     RSK_REFUSE_IF(entry == NULL, SECTION_MISSING);
     RSK_REFUSE_IF(length_of(entry) != n, SIZE_MISMATCH);
-    r->asked |= 1u << index;
+    r->used |= 1u << index;
     *bytes = r->file + offset_of(entry);
     return RSK_OK;
 }
@@ -157,10 +158,10 @@ rsk_status rsk_indices_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t l
     return check_left_over(*bytes, n * bits);
 }
 
-rsk_status rsk_asked_check(const rsk_reader *r) {
+rsk_status rsk_used_check(const rsk_reader *r) {
     for (uint32_t i = 0; i < r->n_sections; i++) {
         const uint32_t type = type_of(entry_at(r, i));
-        RSK_REFUSE_IF(type < RSK_FIRST_OPTIONAL && is_known(type) && (r->asked >> i & 1u) == 0, SECTION_UNEXPECTED);
+        RSK_REFUSE_IF(type < RSK_FIRST_OPTIONAL && is_known(type) && (r->used >> i & 1u) == 0, SECTION_UNEXPECTED);
     }
     return RSK_OK;
 }

@@ -1,4 +1,4 @@
-/* rsk_sections.h: the sections of a file, as the files of the reader ask for them. */
+/* rsk_sections.h: the sections of a file, as the files of the reader use them. */
 #ifndef RSK_SECTIONS_H
 #define RSK_SECTIONS_H
 
@@ -7,7 +7,7 @@
 
 enum { RSK_COUNT_CAP = 65536, RSK_LARGEST_SHIFT = 31, RSK_LARGEST_INT16 = 32767 }; /* the cap: of most sizes */
 
-/* Types of sections; those of group of rows i lie RSK_PART_STRIDE i above those of group 0. */
+/* Types of sections; those of group of rows i lie RSK_ROW_GROUP_STRIDE i above those of group 0. */
 enum {
 #define SECTION(name, type) name = type,
     RSK_SECTIONS(SECTION)
@@ -17,7 +17,7 @@ enum {
 typedef struct {
     const uint8_t *file;
     uint32_t n_sections;
-    uint32_t asked;     /* bit i: section i belongs to the model */
+    uint32_t used;      /* bit i: section i belongs to the model */
     uint32_t n_numeric; /* columns */
     rsk_sum_bounds bounds;
     uint32_t crc_table[256];
@@ -48,12 +48,12 @@ rsk_status rsk_indices_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t l
                             const uint8_t **bytes);
 
 /* No section of a model that has not been taken. */
-rsk_status rsk_asked_check(const rsk_reader *r);
+rsk_status rsk_used_check(const rsk_reader *r);
 
 /* A section a model may do without, or NULL. */
 const uint8_t *rsk_section_find(const rsk_reader *r, uint32_t type, uint32_t *nbytes);
 
-/* rsk_part.c: group of rows `index`. Everything before it must have been checked. */
-rsk_status rsk_part_check(rsk_reader *r, uint32_t index, const rsk_model *m, rsk_part *p);
+/* rsk_row_group.c: group of rows `index`. Everything before it must have been checked. */
+rsk_status rsk_row_group_check(rsk_reader *r, uint32_t index, const rsk_model *m, rsk_row_group *p);
 
 #endif

@@ -22,7 +22,7 @@ static uint32_t character_length(const uint8_t *bytes, uint32_t n) {
     if (first < 0xC2 || first > 0xF4 || length > n) return 0;
     for (uint32_t i = 1; i < length; i++)
         if ((bytes[i] & 0xC0) != 0x80) return 0;
-    const uint8_t second = bytes[1]; /* its range excludes long forms, surrogates and what is above U+10FFFF */
+    const uint8_t second = bytes[1]; /* its range excludes overlong encodings, surrogates and what is above U+10FFFF */
     if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F)) return 0;
     if ((first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F)) return 0;
     return length;

@@ -21,35 +21,35 @@ static uint64_t entries_beside(const rsk_model *m) {
     return has_bytes ? (uint64_t)m->n_features * m->n_components : 0;
 }
 
-static uint64_t named_codes(const rsk_part *p) { return (uint64_t)p->n_rows * p->n_concat; }
+static uint64_t named_codes(const rsk_row_group *p) { return (uint64_t)p->n_rows * p->n_concat; }
 
-static uint64_t used_codes(const rsk_part *p) {
+static uint64_t used_codes(const rsk_row_group *p) {
     const uint64_t named = named_codes(p);
     return rsk_has_flag(p, RSK_HAS_INDICES) && p->n_codes < named ? p->n_codes : named;
 }
 
-static uint64_t nbytes_of_term(const rsk_part *p) {
+static uint64_t nbytes_of_term(const rsk_row_group *p) {
     if (!rsk_has_terms(p)) return rsk_family_of(p)->entry_nbytes;
     return p->n_inputs > RSK_WIDEST_BLOCK ? 4 : 8;
 }
 
-static uint64_t width_of(const rsk_model *m, const rsk_part *p) {
+static uint64_t width_of(const rsk_model *m, const rsk_row_group *p) {
     return p->n_numbers > m->n_outputs ? p->n_numbers : m->n_outputs;
 }
 
-static uint64_t decode_entries(const rsk_model *m, const rsk_part *p) {
+static uint64_t decode_entries(const rsk_model *m, const rsk_row_group *p) {
     if (p->decode == RSK_DECODE_NONE) return 0;
     return (uint64_t)(p->decode == RSK_DECODE_ROWS ? p->n_rows : p->n_numbers) * m->n_outputs;
 }
 
 /* Directions laid out once more for single rows. */
-static uint64_t columns_nbytes(const rsk_part *p) {
+static uint64_t columns_nbytes(const rsk_row_group *p) {
     const uint64_t n_codes = (((uint64_t)p->n_rows + 63u) & ~(uint64_t)63u) * p->n_concat;
     if (!rsk_wraps16(p) || !rsk_has_single_counters(p) || n_codes * p->n_inputs > RSK_MOST_COLUMNS) return 0;
     return 5 * n_codes * ((uint64_t)p->n_inputs + 5);
 }
 
-static uint64_t part_memory(const rsk_model *m, const rsk_part *p) {
+static uint64_t group_memory(const rsk_model *m, const rsk_row_group *p) {
     static const uint8_t counter_nbytes[] = {4, 2, 1, 1};
     const uint64_t lanes = lanes_of(m), is_int = m->precision == RSK_INT, buckets = (uint64_t)p->n_rows * p->n_buckets;
     uint64_t nbytes = counter_nbytes[p->counter_type] * buckets * p->n_numbers;
@@ -64,7 +64,7 @@ static uint64_t part_memory(const rsk_model *m, const rsk_part *p) {
     return nbytes;
 }
 
-static uint64_t part_work(const rsk_model *m, const rsk_part *p) {
+static uint64_t group_work(const rsk_model *m, const rsk_row_group *p) {
     const bool has_kinds = m->kinds == RSK_KINDS_MIXED && rsk_reads_values(m, p);
     uint64_t work = used_codes(p) * rsk_most_terms(p) + named_codes(p) + m->n_outputs;
     if (rsk_has_flag(p, RSK_HAS_INDICES)) work += p->n_codes;
@@ -88,9 +88,9 @@ rsk_totals rsk_totals_find(const rsk_model *m) {
     if (d <= RSK_WIDEST_BLOCK) totals.memory += (8 * lanes + 24) * d;
     if (rsk_has_matrix(m)) totals.memory += 4 * entries + beside + 8 * n_values + 16 * p;
     totals.work = d + n_values + entries + beside + linear + n_outputs;
-    for (uint32_t i = 0; i < m->n_parts; i++) {
-        totals.memory += part_memory(m, m->parts + i);
-        totals.work += part_work(m, m->parts + i);
+    for (uint32_t i = 0; i < m->n_row_groups; i++) {
+        totals.memory += group_memory(m, m->row_groups + i);
+        totals.work += group_work(m, m->row_groups + i);
     }
     return totals;
 }

@@ -48,8 +48,8 @@ def find_modules(source: Path) -> dict[str, Path]:
     """Modules below ``source``, the folder of a package, by their dotted names."""
     modules = {}
     for path in sorted(source.rglob("*.py")):
-        parts = [source.name, *path.relative_to(source).with_suffix("").parts]
-        modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+        names = [source.name, *path.relative_to(source).with_suffix("").parts]
+        modules[".".join(names[:-1] if names[-1] == "__init__" else names)] = path
     return modules
 
 
@@ -113,15 +113,15 @@ def rooms_of(graph: Graph) -> dict[str, set[str]]:
 
 def upward_imports(graph: Graph) -> list[str]:
     """Imports of a room that is not below, and rooms without a place in ``LAYERS``."""
-    level = {room: number for number, room in enumerate(LAYERS)}
+    rank = {room: number for number, room in enumerate(LAYERS)}
     wrong = []
     for module, imported in sorted(graph.items()):
         room = room_of(module)
-        if room not in level:
+        if room not in rank:
             wrong.append(f"{module}: the room {room!r} has no place in LAYERS")
             continue
         for other in sorted(imported):
-            if room_of(other) != room and level.get(room_of(other), len(level)) >= level[room]:
+            if room_of(other) != room and rank.get(room_of(other), len(rank)) >= rank[room]:
                 wrong.append(f"{module} imports {other}")
     return wrong
 

@@ -17,7 +17,7 @@ from repsketch.io.status import Status
 from repsketch.lsh.generator import Stream
 
 NATIVE = Path(__file__).parent.parent / "native"
-STATUS_HEAD = """/* rsk_status.def: every answer of the reader and of the runtime. Written by tools/write_format.py from
+STATUS_HEAD = """/* rsk_status.def: every status of the reader and of the runtime. Written by tools/write_format.py from
  * src/repsketch/io/status.py, so that all readers give the same number and sentence.
  */
 """
@@ -45,10 +45,10 @@ PREFIXES: dict[type[IntEnum], str] = {
     records.DecodeKind: "DECODE_",
     records.DecodeBits: "DECODE_BITS_",
     records.ModelFlag: "",
-    records.PartFlag: "",
+    records.RowGroupFlag: "",
     Stream: "STREAM_",
 }
-RECORDS = {"MODEL": records.MODEL, "PART": records.PART}
+RECORDS = {"MODEL": records.MODEL, "ROW_GROUP": records.ROW_GROUP}
 #: Codes of ``struct`` as functions of rsk_bytes.h: rsk_u8 and so on.
 READERS = {"B": "u8", "b": "i8", "H": "u16", "h": "i16", "I": "u32", "d": "f64"}
 
@@ -60,28 +60,29 @@ def statuses() -> str:
 
 def numbers() -> str:
     """What ``rsk_format.h`` should hold."""
-    parts = [FORMAT_HEAD, _constants({"MAX_PARTS": records.MAX_PARTS, "PART_STRIDE": records.PART_STRIDE})]
+    counts = {"MAX_ROW_GROUPS": records.MAX_ROW_GROUPS, "ROW_GROUP_STRIDE": records.ROW_GROUP_STRIDE}
+    blocks = [FORMAT_HEAD, _constants(counts)]
     limits = {"FIRST_OPTIONAL": records.FIRST_OPTIONAL, "FIRST_POOL": records.FIRST_POOL}
-    parts.append(_constants({**limits, "GENERATOR_VERSION": records.GENERATOR}))
+    blocks.append(_constants({**limits, "GENERATOR_VERSION": records.GENERATOR}))
     for numbered, prefix in PREFIXES.items():
         members: dict[str, int] = {prefix + member.name: member.value for member in numbered}
         name = _upper(numbered.__name__)
         members |= {f"ALL_{name}S": sum(numbered)} if name.endswith("FLAG") else {f"LAST_{name}": max(numbered)}
         sentence = (numbered.__doc__ or "").replace("`", "")
-        parts.append(f"\n/* {sentence} */\n{_constants(members)}")
-    parts.append("\n/* Types of sections, SECTION(name, type); group of rows i has RSK_PART_STRIDE i more. */\n")
-    parts.append(_list("SECTIONS(SECTION)", (f"SECTION({s.name}, {s.value})" for s in records.Section)))
+        blocks.append(f"\n/* {sentence} */\n{_constants(members)}")
+    blocks.append("\n/* Types of sections, SECTION(name, type); group of rows i has RSK_ROW_GROUP_STRIDE i more. */\n")
+    blocks.append(_list("SECTIONS(SECTION)", (f"SECTION({s.name}, {s.value})" for s in records.Section)))
     for name, record in RECORDS.items():
-        parts.append(
+        blocks.append(
             f"\n/* The record {name}, FIELD(name, type, offset); and its unused bytes, ZEROS(offset, nbytes). */\n"
         )
-        parts.append(_constants({f"{name}_NBYTES": record.nbytes}))
+        blocks.append(_constants({f"{name}_NBYTES": record.nbytes}))
         fields = list(record.fields())
         used = (f"FIELD({n}, {READERS[c]}, {at})" for n, c, at in fields if not n.startswith("unused"))
-        parts.append(_list(f"{name}_FIELDS(FIELD)", used))
+        blocks.append(_list(f"{name}_FIELDS(FIELD)", used))
         unused = (f"ZEROS({at}, {struct.calcsize(c)})" for n, c, at in fields if n.startswith("unused"))
-        parts.append(_list(f"{name}_UNUSED(ZEROS)", unused))
-    return "".join(parts) + "\n#endif\n"
+        blocks.append(_list(f"{name}_UNUSED(ZEROS)", unused))
+    return "".join(blocks) + "\n#endif\n"
 
 
 def _upper(name: str) -> str:

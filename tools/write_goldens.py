@@ -21,7 +21,7 @@ from repsketch.io import describe  # noqa: E402
 from repsketch.io.framing import FORMAT_VERSION  # noqa: E402
 from repsketch.model.oracle import query  # noqa: E402
 from repsketch.sketch import from_bytes  # noqa: E402
-from support.rsk.build import float_file, kernel_file, short_file, whole_file  # noqa: E402
+from support.rsk.build import float_file, integer_file, kernel_file, short_file  # noqa: E402
 
 N_INPUTS = 12
 
@@ -33,7 +33,7 @@ def main() -> None:
     if table.exists() and not is_forced:
         sys.exit(f"{table} exists; goldens of a released version are never changed (--overwrite before a release).")
     FOLDER.mkdir(parents=True, exist_ok=True)
-    files = {"": whole_file(), "-float32": float_file(), "-sums": kernel_file(), "-short": short_file()}
+    files = {"": integer_file(), "-float32": float_file(), "-sums": kernel_file(), "-short": short_file()}
     entries = [
         _entry(f"v{FORMAT_VERSION}{suffix}.rsk", data, seed) for seed, (suffix, data) in enumerate(files.items())
     ]

@@ -14,7 +14,7 @@ from repsketch_bench.frontier import margins, requirements
 from repsketch_bench.frontier import tables as frontier
 from repsketch_bench.frontier.results import read_results as read_frontier
 from repsketch_bench.paper import tables as paper
-from repsketch_bench.paper.results import read_results, spread
+from repsketch_bench.paper.results import mean_and_deviation, read_results
 
 ROOT = Path(__file__).parent.parent
 NOT_YET = "Nothing was measured yet: run `python bench/experiments/{}.py`."
@@ -34,7 +34,7 @@ def readme_table() -> str:
         n_digits = frontier.digits(results, cell)
         lead = frontier.lead_text(cell, n_digits)
         ours, peer, larger = (
-            spread(list(margins.scores_of(results[name], method, budget).values()), n_digits)
+            mean_and_deviation(list(margins.scores_of(results[name], method, budget).values()), n_digits)
             for method, budget in (("ours", cell.budget), (cell.peer, cell.budget), (large.peer, large.budget))
         )
         rows.append(
@@ -89,17 +89,17 @@ def runtime_table() -> str:
     for engine, kind in ours:
         if kind == "row_c":
             continue
-        ratios = [_ratio_to_onnxruntime(part, engine, kind) for part in datasets.values()]
+        ratios = [_ratio_to_onnxruntime(measured, engine, kind) for measured in datasets.values()]
         name = f"{engine}, {result['kinds'][kind]}"
         cells = [f"{ratio:.0f}" if ratio >= 20 else f"{ratio:.1f}" for ratio in (*ratios, _geometric_mean(ratios))]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     lines += ["", "| nanoseconds, one row from C | " + " | ".join(datasets) + " |", "|---" * (len(datasets) + 1) + "|"]
-    entries = [entry for part in datasets.values() for entry in part["contestants"]]
+    entries = [entry for measured in datasets.values() for entry in measured["contestants"]]
     engines = {entry["engine"] for entry in entries if entry["kind"] == "row_c"}
     for engine in sorted(engines, key=lambda name: (not name.startswith("sketch"), name)):
-        cells = [_nanoseconds(part, engine) for part in datasets.values()]
+        cells = [_nanoseconds(measured, engine) for measured in datasets.values()]
         lines.append(f"| {engine} | " + " | ".join(cells) + " |")
-    note = "synthetic data" if any(part["synthetic"] for part in datasets.values()) else "real data"
+    note = "synthetic data" if any(measured["synthetic"] for measured in datasets.values()) else "real data"
     machine = result["environment"]["cpu"]
     lines += ["", f"Medians of {result['n_rounds']} interleaved rounds, one thread each, {note}, {machine}."]
     return "\n".join(lines)
@@ -112,8 +112,8 @@ def instructions_table() -> str:
         "| dataset | sketch | operations | one row | times | batch, AVX2 | times (operations / 16 lanes) |",
         "|---|---|---|---|---|---|---|",
     ]
-    for name, part in datasets.items():
-        for sketch, counted in part.get("instructions", {}).items():
+    for name, measured in datasets.items():
+        for sketch, counted in measured.get("instructions", {}).items():
             if "batch" not in counted:
                 continue
             operations, row, batch = (counted[key] for key in ("operations", "row", "batch"))
@@ -157,7 +157,7 @@ def intervals_table() -> str:
     result = _found("calibration")
     wanted = [f"{100 * confidence:g} %" for confidence in result["confidences"]]
     rows = [
-        [f"{name}, {kind}", *(f"{100 * value:.1f}" for value in found[f"held out, {kind}"]["mean"])]
+        [f"{name}, {kind}", *(f"{100 * value:.1f}" for value in found[f"validation, {kind}"]["mean"])]
         for name, found in result["intervals"].items()
         for kind in ("coverage", "coverage of the worst quarter")
     ]
@@ -182,13 +182,15 @@ def _found(name: str) -> dict:
     return {key: value for key, value in found.items() if key != "environment"}
 
 
-def _ratio_to_onnxruntime(part: dict, engine: str, kind: str) -> float:
-    found = [r for r in part["ratios"] if (r["peer"], r["ours"], r["kind"]) == ("ONNX Runtime float32", engine, kind)]
+def _ratio_to_onnxruntime(measured: dict, engine: str, kind: str) -> float:
+    found = [
+        r for r in measured["ratios"] if (r["peer"], r["ours"], r["kind"]) == ("ONNX Runtime float32", engine, kind)
+    ]
     return found[0]["median"]
 
 
-def _nanoseconds(part: dict, engine: str) -> str:
-    found = [e for e in part["contestants"] if (e["engine"], e["kind"]) == (engine, "row_c")]
+def _nanoseconds(measured: dict, engine: str) -> str:
+    found = [e for e in measured["contestants"] if (e["engine"], e["kind"]) == (engine, "row_c")]
     return f"{found[0]['ns']['median']:,.0f}" if found else ""
 
 
@@ -230,7 +232,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/reproduction.md": {
         "run": from_paper(paper.run_text),
         "summary": from_paper(paper.readme_table),
-        "outcomes": from_paper(paper.verdict_table),
+        "outcomes": from_paper(paper.outcome_table),
         "scores": from_paper(paper.main_table),
         "costs": from_paper(paper.cost_table),
         "settings": from_paper(paper.settings_table),

@@ -50,7 +50,7 @@ def compressed(split: Split, seed: int) -> tuple[Any, Any]:
 def intervals_of(name: str, seed: int) -> dict[str, list[float]]:
     """Coverage, that of the worst quarter by output, and mean width at each of ``CONFIDENCES``.
 
-    "held out": the rows that compress held out, and chose settings by. "fresh": half of the test rows, judged on the
+    "validation": the rows that compress chose hyper-parameters on. "fresh": half of the test rows, judged on the
     other half; "one width": the same without bins.
     """
     split = split_of(name, seed)
@@ -61,17 +61,17 @@ def intervals_of(name: str, seed: int) -> dict[str, list[float]]:
         X, y = split.X_test[own], split.y_test[own, None]
         outputs, others = sketch.outputs(X), sketch.outputs(split.X_test[other])
         tables = {
-            "held out": sketch.model.intervals,
+            "validation": sketch.model.intervals,
             "fresh": Intervals.of(outputs, y),
             "one width": Intervals.of(np.zeros_like(outputs), y - outputs),
         }
-        misses = np.abs(split.y_test[other, None] - others)
+        residuals = np.abs(split.y_test[other, None] - others)
         quarters = np.array_split(np.argsort(others[:, 0]), 4)
         for kind, table in tables.items():
             widths = [table.half_widths(others, confidence) for confidence in CONFIDENCES]
-            inside = [misses <= width for width in widths]
-            worst = [min(float(held[quarter].mean()) for quarter in quarters) for held in inside]
-            found.setdefault(f"{kind}, coverage", []).append([float(held.mean()) for held in inside])
+            inside = [residuals <= width for width in widths]
+            worst = [min(float(covered[quarter].mean()) for quarter in quarters) for covered in inside]
+            found.setdefault(f"{kind}, coverage", []).append([float(covered.mean()) for covered in inside])
             found.setdefault(f"{kind}, coverage of the worst quarter", []).append(worst)
             found.setdefault(f"{kind}, width", []).append([float(2 * width.mean()) for width in widths])
     return {kind: np.mean(rows, axis=0).tolist() for kind, rows in found.items()}
@@ -82,10 +82,10 @@ def probabilities_of(name: str, seed: int) -> dict[str, float]:
     split = split_of(name, seed)
     found = {}
     for kind, model in zip(("teacher", "sketch"), compressed(split, seed), strict=True):
-        chances = model.predict_proba(split.X_test)
-        found[f"{kind}, Brier score"] = brier_score(split.y_test, chances)
-        found[f"{kind}, calibration error"] = calibration_error(split.y_test, chances)
-        found[f"{kind}, accuracy"] = float((chances.argmax(axis=1) == split.y_test).mean())
+        probabilities = model.predict_proba(split.X_test)
+        found[f"{kind}, Brier score"] = brier_score(split.y_test, probabilities)
+        found[f"{kind}, calibration error"] = calibration_error(split.y_test, probabilities)
+        found[f"{kind}, accuracy"] = float((probabilities.argmax(axis=1) == split.y_test).mean())
     return found
 
 

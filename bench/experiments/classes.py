@@ -22,7 +22,7 @@ from repsketch_bench.frontier.data import Table, keel_table
 
 SHARED = (512, 1024, 2048, 4096)  # bytes of the one sketch
 EACH = {"letter": (64, 128, 256), "synthetic": (64, 128)}  # bytes of every class's own
-N_CLASSES, N_FEATURES, N_ROWS, SPREAD = 100, 12, 20_000, 0.55
+N_CLASSES, N_FEATURES, N_ROWS, DEVIATION = 100, 12, 20_000, 0.55
 ALL = -1  # in place of a class
 
 
@@ -34,7 +34,7 @@ def table_of(name: str) -> Table:
     rng = np.random.default_rng(0)
     middles = rng.normal(size=(N_CLASSES, N_FEATURES))
     y = rng.integers(N_CLASSES, size=N_ROWS)
-    X = (middles[y] + SPREAD * rng.normal(size=(N_ROWS, N_FEATURES))).astype(np.float32)
+    X = (middles[y] + DEVIATION * rng.normal(size=(N_ROWS, N_FEATURES))).astype(np.float32)
     n_test = N_ROWS // 5
     return Table("classification", X[n_test:], y[n_test:], X[:n_test], y[:n_test])
 
@@ -54,7 +54,7 @@ def outputs_of(job: tuple[str, int, int]) -> tuple[int, np.ndarray] | None:
 
 def point(name: str, budget: int, found: list[tuple[int, np.ndarray] | None]) -> dict[str, Any] | None:
     """Bytes in all, and accuracy of the class of the largest output."""
-    if any(part is None for part in found):
+    if any(entry is None for entry in found):
         return None
     outputs = np.hstack([outputs for _, outputs in found])
     accuracy = float((outputs.argmax(axis=1) == table_of(name).y_test).mean())

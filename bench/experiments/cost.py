@@ -29,7 +29,7 @@ def rows_of(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cost_of(n: int) -> dict[str, Any]:
-    """Seconds and memory for so many rows, company included."""
+    """Seconds and memory for so many rows, comparison included."""
     X, y = rows_of(n, 1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.perf_counter()

@@ -112,10 +112,10 @@ n = 10_000_000
 rng = np.random.default_rng(0)
 points = rng.standard_normal((n, 8), dtype=np.float32)
 weights = rng.standard_normal(n, dtype=np.float32)
-held = peak()
+before = peak()
 started = time.perf_counter()
 sketch = rs.Sketch.empty(rs.lsh.L2(bandwidth=2.0), n_rows=100, n_buckets=16, n_features=8).add(points, weights)
-print(time.perf_counter() - started, held, peak())
+print(time.perf_counter() - started, before, peak())
 """
 
 

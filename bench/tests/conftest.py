@@ -30,10 +30,10 @@ def case(request):
         y = teacher(torch.from_numpy(X))[:, 0].numpy()
     if request.param == "classification":
         with torch.no_grad():
-            teacher[-1].bias -= float(np.median(y))  # both classes in equal parts
+            teacher[-1].bias -= float(np.median(y))  # both classes equally often
         y = (y > np.median(y)).astype(np.int64)
-    parts = [X[:300], y[:300], X[300:450], y[300:450], X[450:], y[450:]]
-    return Case("tiny", request.param, teacher, *parts)
+    arrays = [X[:300], y[:300], X[300:450], y[300:450], X[450:], y[450:]]
+    return Case("tiny", request.param, teacher, *arrays)
 
 
 @pytest.fixture(scope="session", autouse=True)

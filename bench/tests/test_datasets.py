@@ -1,4 +1,4 @@
-"""Splits, and every form in which a dataset can lie in REPSKETCH_DATA."""
+"""Splits, and every kind of file in which a dataset can lie in REPSKETCH_DATA."""
 
 import bz2
 import gzip
@@ -121,12 +121,12 @@ class TestSplitRows:
 
     @pytest.mark.parametrize("together", [False, True])
     def test_every_row_once_the_same_for_the_same_seed(self, together):
-        parts = split_rows(X, 1, keep_duplicates_together=together)
+        split = split_rows(X, 1, keep_duplicates_together=together)
         again = split_rows(X, 1, keep_duplicates_together=together)
         other = split_rows(X, 2, keep_duplicates_together=together)
-        assert sorted(np.concatenate(parts)) == list(range(len(X)))
-        assert [list(part) for part in parts] == [list(part) for part in again]
-        assert [list(part) for part in parts] != [list(part) for part in other]
+        assert sorted(np.concatenate(split)) == list(range(len(X)))
+        assert [list(places) for places in split] == [list(places) for places in again]
+        assert [list(places) for places in split] != [list(places) for places in other]
 
     @pytest.mark.parametrize("dtype", ["u1", "f4", "f8"])
     @pytest.mark.parametrize("seed", range(5))
@@ -134,15 +134,15 @@ class TestSplitRows:
         rows = np.random.default_rng(seed).integers(0, 12, (2000, 2)).astype(dtype)
         largest = max(np.unique(rows, axis=0, return_counts=True)[1])
         for together in (False, True):
-            train, test = (rows[part] for part in split_rows(rows, seed, keep_duplicates_together=together))
+            train, test = (rows[places] for places in split_rows(rows, seed, keep_duplicates_together=together))
             is_disjoint = n_groups(train) + n_groups(test) == n_groups(rows)
             assert is_disjoint == together  # the plain split does put equal rows on both sides
             assert abs(len(test) - 400) <= largest / 2
 
     def test_sorted_rows_leave_in_random_order(self):
         rows = np.repeat(np.arange(100), 10)[:, None]
-        for part in split_rows(rows, 0, keep_duplicates_together=True):
-            assert (np.diff(rows[part, 0]) < 0).any()
+        for places in split_rows(rows, 0, keep_duplicates_together=True):
+            assert (np.diff(rows[places, 0]) < 0).any()
 
     def test_zeros_of_both_signs_are_equal(self):
         rows = np.array([[0.0], [-0.0]] * 10 + [[1.0]] * 5)
@@ -170,7 +170,7 @@ class TestArchives:
             assert len(split.X_train) + len(split.X_test) == len(X)
             assert together == (n_groups(split.X_train) + n_groups(split.X_test) == n_groups(X))
 
-    def test_a_published_split_is_kept_as_it_is(self, folder):
+    def test_a_published_split_is_used_as_it_is(self, folder):
         np.savez(folder / TINY.file, X_train=X[:7], y_train=Y[:7], X_test=X[7:9], y_test=Y[7:9])
         split = load_split("tiny", 5)
         np.testing.assert_array_equal(split.X_train, X[:7])
@@ -212,7 +212,7 @@ class TestArchives:
         )
 
 
-WHOLE = {
+INTEGER = {
     "TINY.csv": as_csv(X, Y),
     "TINY.csv.gz": gzip.compress(as_csv(X, Y)),
     "tiny.zip": as_zip("SUSY.csv.gz", gzip.compress(as_csv(X, Y))),
@@ -228,9 +228,9 @@ class TestCompleteFiles:
         assert (list(split.y_train), list(split.y_test)) == (list(Y[:N_TRAIN]), list(Y[N_TRAIN:]))
         assert (split.X_train.dtype, split.note, split.is_subset) == (np.float32, "", False)
 
-    @pytest.mark.parametrize("name", WHOLE)
+    @pytest.mark.parametrize("name", INTEGER)
     def test_the_last_rows_of_one_file_are_the_test_set(self, folder, name):
-        (folder / name).write_bytes(WHOLE[name])
+        (folder / name).write_bytes(INTEGER[name])
         self.check(load_split("tiny", 7))
 
     @pytest.mark.parametrize(("ending", "compress"), [("", bytes), (".bz2", bz2.compress), (".xz", lzma.compress)])
@@ -241,7 +241,7 @@ class TestCompleteFiles:
         self.check(load_split("tiny"))
 
     def test_an_archive_comes_first(self, folder):
-        (folder / "TINY.csv").write_bytes(WHOLE["TINY.csv"])
+        (folder / "TINY.csv").write_bytes(INTEGER["TINY.csv"])
         np.savez(folder / TINY.file, X_train=X[:7], y_train=Y[:7], X_test=X[7:9], y_test=Y[7:9])
         assert load_split("tiny").is_subset
 
@@ -258,11 +258,11 @@ class TestCompleteFiles:
             ("TINY.csv", as_csv(X, Y)[:-20] + b"oops\n", "could not convert"),
             ("tiny", as_libsvm(np.column_stack([X, Y + 1]), Y), "n_features"),
             ("tiny", b"<html> not here </html>\n", "could not convert"),
-            ("TINY.csv.gz", WHOLE["TINY.csv.gz"][:-100], "end-of-stream"),
+            ("TINY.csv.gz", INTEGER["TINY.csv.gz"][:-100], "end-of-stream"),
             ("TINY.csv.gz", b"1,2,3,4\n", "gzip"),
-            ("tiny.xz", WHOLE["tiny.xz"][:-40], "end-of-stream"),
+            ("tiny.xz", INTEGER["tiny.xz"][:-40], "end-of-stream"),
             ("tiny.xz", b"nothing", "format"),
-            ("tiny.zip", WHOLE["tiny.zip"][:100], "zip file"),
+            ("tiny.zip", INTEGER["tiny.zip"][:100], "zip file"),
         ],
         ids=lambda value: value if isinstance(value, str) else "bytes",  # an archive holds the time: no name for a test
     )
@@ -273,13 +273,13 @@ class TestCompleteFiles:
         assert reason in message
 
     def test_a_wrong_digest(self, folder, monkeypatch):
-        (folder / "TINY.csv").write_bytes(WHOLE["TINY.csv"])
+        (folder / "TINY.csv").write_bytes(INTEGER["TINY.csv"])
         right = content_digest(X, Y.astype(np.int8))
         monkeypatch.setitem(SOURCES, "tiny", replace(TINY, digest=right))
         self.check(load_split("tiny"))
         monkeypatch.setitem(SOURCES, "tiny", replace(TINY, digest="0" * 64))
         message = error_of(load_split, "tiny")
-        assert all(part in message for part in (str(folder / "TINY.csv"), right, "0" * 64, "replace it"))
+        assert all(text in message for text in (str(folder / "TINY.csv"), right, "0" * 64, "replace it"))
 
     def test_of_a_pattern_only_the_zeros_count(self, folder):
         (folder / "TINY.csv").write_bytes(as_csv((X > 2) * 0.18257, Y))
@@ -344,7 +344,7 @@ class TestRealData:
     @pytest.mark.parametrize("name", ["phishing", "skin", "susy", "abalone"])
     def test_duplicates_together(self, name):
         split = load_split(name, 1, keep_duplicates_together=True)
-        train, test = ({row.tobytes() for row in part} for part in (split.X_train, split.X_test))
+        train, test = ({row.tobytes() for row in X} for X in (split.X_train, split.X_test))
         assert not train & test
         share = len(split.X_test) / (len(split.X_train) + len(split.X_test))
         assert share == pytest.approx(0.2, abs=0.005)
@@ -358,8 +358,8 @@ class TestRealData:
         expected = load_split(name)
         rows = read_archive(SOURCES[name], Path(DATA) / SOURCES[name].file)
         values = rows.X * (0.18257 if name == "phishing" else 1.0)
-        for file, part in zip(SOURCES[name].remote, rows.parts or [slice(None)], strict=True):
-            (tmp_path / Path(file).name).write_bytes(as_libsvm(values[part], rows.y[part]))
+        for file, places in zip(SOURCES[name].remote, rows.given_split or [slice(None)], strict=True):
+            (tmp_path / Path(file).name).write_bytes(as_libsvm(values[places], rows.y[places]))
         monkeypatch.setenv("REPSKETCH_DATA", str(tmp_path))
         split = load_split(name)
         for key in ("X_train", "y_train", "X_test", "y_test"):

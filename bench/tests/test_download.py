@@ -1,4 +1,4 @@
-"""Downloads from a server on this machine: good, cut short, changed and missing files, and what is kept of them."""
+"""Downloads from a server on this machine: good, cut short, changed and missing files, and what is stored of them."""
 
 import bz2
 import io
@@ -38,12 +38,12 @@ FILES = {
     "/data/binary/tiny": as_libsvm(X[:40], Y[:40]),
     "/data/binary/tiny.t.bz2": bz2.compress(as_libsvm(X[40:], Y[40:])),
 }
-KEPT = ["tiny", "tiny.sha256", "tiny.t.bz2", "tiny.t.bz2.sha256"]
+STORED = ["tiny", "tiny.sha256", "tiny.t.bz2", "tiny.t.bz2.sha256"]
 
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
-        self.server.asked.append(self.path)
+        self.server.requests.append(self.path)
         content = self.server.files.get(self.path)
         if content is None:
             self.send_error(404)
@@ -60,9 +60,9 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server():
-    """A server whose files a test may change; ``cut`` says where an answer ends before its announced length."""
+    """A server whose files a test may change; ``cut`` says where a response ends before its announced length."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.files, server.cut, server.without_length, server.asked = dict(FILES), {}, set(), []
+        server.files, server.cut, server.without_length, server.requests = dict(FILES), {}, set(), []
         server.address = f"http://127.0.0.1:{server.server_port}/data"
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -83,7 +83,7 @@ def cache(tmp_path, monkeypatch, server):
     return tmp_path / "repsketch"
 
 
-def kept(cache) -> list[str]:
+def stored(cache) -> list[str]:
     return sorted(os.listdir(cache)) if cache.exists() else []
 
 
@@ -104,38 +104,38 @@ def check(split):
 
 def test_a_second_load_needs_no_server(server, cache, monkeypatch):
     check(load_split("tiny"))
-    assert (kept(cache), server.asked) == (KEPT, list(FILES))
+    assert (stored(cache), server.requests) == (STORED, list(FILES))
     assert (cache / "tiny").read_bytes() == FILES["/data/binary/tiny"]
     check(load_split("tiny"))
     monkeypatch.setenv("REPSKETCH_LIBSVM", "off")
     check(load_split("tiny"))
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
 
 
 def test_after_a_failure_only_the_rest_is_fetched(server, cache):
     del server.files["/data/binary/tiny.t.bz2"]
     error_of(load_split, "tiny")
-    assert kept(cache) == KEPT[:2]
+    assert stored(cache) == STORED[:2]
     server.files.update(FILES)
     check(load_split("tiny"))
-    assert server.asked.count("/data/binary/tiny") == 1
+    assert server.requests.count("/data/binary/tiny") == 1
 
 
 def test_folder_and_address_as_arguments(server, cache, tmp_path, monkeypatch):
     monkeypatch.setenv("REPSKETCH_LIBSVM", "off")
     rows = load_or_download(TINY, folder=tmp_path / "other", address=server.address + "/")
     np.testing.assert_array_equal(rows.X, X)
-    assert (kept(cache), kept(tmp_path / "other")) == ([], KEPT)
+    assert (stored(cache), stored(tmp_path / "other")) == ([], STORED)
 
 
 def test_the_folder_with_data_comes_first(server, tmp_path, monkeypatch):
     monkeypatch.setenv("REPSKETCH_DATA", str(tmp_path))
     np.savez(tmp_path / "tiny.npz", X_train=X[:40], y_train=Y[:40], X_test=X[40:], y_test=Y[40:])
     check(load_split("tiny"))
-    assert server.asked == []
+    assert server.requests == []
     os.unlink(tmp_path / "tiny.npz")
     check(load_split("tiny"))
-    assert server.asked == list(FILES)
+    assert server.requests == list(FILES)
 
 
 @pytest.mark.parametrize("length", [0, 1, 100])
@@ -144,7 +144,7 @@ def test_a_download_that_breaks_off(server, cache, length):
     server.cut[path] = length
     message = error_of(load_split, "tiny")
     assert f"{path} broke off after {length} of {len(content)} bytes" in message
-    assert kept(cache) == []
+    assert stored(cache) == []
     server.cut.clear()
     check(load_split("tiny"))
 
@@ -157,8 +157,8 @@ def test_without_a_length_the_content_tells(server, cache):
     server.cut["/data/binary/tiny.t.bz2"] = -20
     message = error_of(load_split, "tiny")
     assert message.startswith(f"{cache / 'tiny.t.bz2'} cannot be read (")
-    assert "nothing was kept" in message
-    assert kept(cache) == []
+    assert "nothing was stored" in message
+    assert stored(cache) == []
 
 
 def test_other_content(server, cache):
@@ -166,9 +166,9 @@ def test_other_content(server, cache):
     changed[3, 1] += 1
     server.files["/data/binary/tiny"] = as_libsvm(changed[:40], Y[:40])
     message = error_of(load_split, "tiny")
-    assert all(part in message for part in (str(cache / "tiny"), content_digest(changed, Y), TINY.digest))
+    assert all(text in message for text in (str(cache / "tiny"), content_digest(changed, Y), TINY.digest))
     assert "set REPSKETCH_DATA to a folder with tiny.npz" in message
-    assert kept(cache) == []
+    assert stored(cache) == []
     server.files.update(FILES)
     check(load_split("tiny"))
 
@@ -177,7 +177,7 @@ def test_without_a_digest_rows_are_counted(server, cache, monkeypatch):
     monkeypatch.setitem(SOURCES, "tiny", replace(TINY, digest=None))
     server.files["/data/binary/tiny"] = as_libsvm(X[:39], Y[:39])
     assert "has 39 rows; 40 are expected" in error_of(load_split, "tiny")
-    assert kept(cache) == []
+    assert stored(cache) == []
 
 
 def test_later_damage(server, cache, monkeypatch):
@@ -200,15 +200,15 @@ def test_files_put_there_by_hand(server, cache):
     check(load_split("tiny"))
     (cache / "tiny").write_bytes(FILES["/data/binary/tiny"].replace(b"1:4", b"1:3", 1))
     assert "wrong content" in error_of(load_split, "tiny")
-    assert server.asked == []
+    assert server.requests == []
 
 
 def test_missing_files(server, cache):
     server.files.clear()
     message = error_of(load_split, "tiny")
-    assert f"{server.address}/binary/tiny answers 404" in message
+    assert f"{server.address}/binary/tiny returns 404" in message
     assert "set REPSKETCH_DATA to a folder with tiny.npz (it is not set)" in message
-    assert kept(cache) == []
+    assert stored(cache) == []
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1/data", "no address", "http://"])
@@ -219,13 +219,13 @@ def test_no_network(cache, monkeypatch, address):
         "tiny.npz not found: set REPSKETCH_DATA to a folder with tiny.npz (it is not set), or connect"
     )
     assert "cannot be reached" in message
-    assert kept(cache) == []
+    assert stored(cache) == []
 
 
 def test_downloads_forbidden(server, cache, monkeypatch):
     monkeypatch.setenv("REPSKETCH_LIBSVM", "off")
     assert "unset REPSKETCH_LIBSVM" in error_of(load_split, "tiny")
-    assert (server.asked, kept(cache)) == ([], [])
+    assert (server.requests, stored(cache)) == ([], [])
 
 
 def test_a_cache_that_cannot_be_written(cache):
@@ -258,10 +258,10 @@ class TestOpenML:
             feature_names=["Sex", "Length"],
             categories={"Sex": ["F", "I", "M"]},
         )
-        self.asked = []
+        self.requests = []
 
         def fetch(**options):
-            self.asked.append(options["data_id"])
+            self.requests.append(options["data_id"])
             if isinstance(table.data, Exception):
                 raise table.data
             return table
@@ -275,26 +275,26 @@ class TestOpenML:
             rows = load_or_download(SOURCES["one"])
             np.testing.assert_array_equal(rows.X, self.EXPECTED)
             np.testing.assert_array_equal(rows.y, self.RINGS)
-        assert (self.asked, kept(cache)) == ([183], ["one", "one.sha256"])
+        assert (self.requests, stored(cache)) == ([183], ["one", "one.sha256"])
 
-    def test_is_not_asked_for_what_libsvm_has(self, server):
+    def test_is_not_requested_for_what_libsvm_has(self, server):
         server.files["/data/regression/one"] = as_libsvm(self.EXPECTED, self.RINGS)
         load_or_download(SOURCES["one"])
-        assert self.asked == []
+        assert self.requests == []
 
     def test_its_rows_are_checked_too(self, cache):
         self.table.categories = {"Sex": ["M", "I", "F"]}
         assert "wrong content" in error_of(load_or_download, SOURCES["one"])
-        assert kept(cache) == []
+        assert stored(cache) == []
 
     @pytest.mark.parametrize("error", [OSError("no route\nto host"), ValueError("Dataset 183 not found")])
     def test_its_failure_is_one_line(self, cache, error):
         self.table.data = error
         assert "one.npz not found" in error_of(load_or_download, SOURCES["one"])
-        assert kept(cache) == []
+        assert stored(cache) == []
 
 
-def test_openml_is_asked_in_words_it_takes(monkeypatch):
+def test_requests_to_openml_have_names_it_accepts(monkeypatch):
     """The real ``fetch_openml`` checks its arguments before it connects: without a network that is all it can say."""
 
     def unreachable(*arguments, **options):

@@ -1,4 +1,4 @@
-"""Every peer answers what its own library answers in Python; what is missing is reported, never raised."""
+"""Every peer predicts what its own library predicts in Python; what is missing is reported, never raised."""
 
 import shutil
 import sys
@@ -111,7 +111,7 @@ class TestTrees:
     @needs_gcc
     @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # emlearn builds its Python side with distutils
     def test_emlearn(self, case, tmp_path, monkeypatch):
-        with np.errstate():  # importing it changes them for the whole process
+        with np.errstate():  # importing it changes them for all of the process
             emlearn = pytest.importorskip("emlearn")
         pytest.importorskip("setuptools")  # for the same
         monkeypatch.chdir(tmp_path)  # where emlearn leaves its own files
@@ -158,9 +158,9 @@ class TestBuilding:
             peer.call()
             assert peer.n_queries == 32
             assert peer.metric is None or (peer.metric > 0.8 if case.task == "classification" else peer.metric < 10)
-        answered = {peer.engine for peer in peers}
+        engines = {peer.engine for peer in peers}
         missing = [name for name in BUILDERS if name in left_out]
-        assert len(answered) + len(left_out) >= len(BUILDERS) + 2
+        assert len(engines) + len(left_out) >= len(BUILDERS) + 2
         assert all("not installed" in left_out[name] or "compiler" in left_out[name] for name in missing), left_out
 
     @pytest.mark.parametrize("library", ["onnx", "onnxruntime", "lightgbm", "tl2cgen", "m2cgen", "emlearn"])
@@ -195,7 +195,7 @@ def broken_c(case):
     return [compiled_engine("C", {"model.c": ""}, "")]
 
 
-def test_every_kind_of_call_answers_as_many_rows_as_it_says(case):
+def test_every_kind_of_call_predicts_as_many_rows_as_it_says(case):
     seen = {"batch": [], "row_python": [], "row_c": []}
 
     def note(kind):

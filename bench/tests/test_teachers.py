@@ -15,7 +15,7 @@ def _small(monkeypatch):
     monkeypatch.setattr(teachers, "TRAINING", {name: {"n_epochs": 3} for name in datasets.PAPER_SIZES})
 
 
-def test_without_data_the_case_is_synthetic_and_the_teacher_kept(tmp_path, monkeypatch):
+def test_without_data_the_case_is_synthetic_and_the_teacher_stored(tmp_path, monkeypatch):
     case = teachers.load_case("abalone", tmp_path / "cache", progress=False)
     assert case.is_synthetic
     assert [weight.shape for weight, _ in layers_of(case.teacher)] == [(256, 8), (128, 256), (1, 128)]
@@ -27,9 +27,11 @@ def test_without_data_the_case_is_synthetic_and_the_teacher_kept(tmp_path, monke
     assert len(case.queries(10**6)) == 500
     monkeypatch.setattr(teachers, "train_mlp", None)
     again = teachers.load_case("abalone", tmp_path / "cache", progress=False)
-    for (weight, bias), (kept_weight, kept_bias) in zip(layers_of(case.teacher), layers_of(again.teacher), strict=True):
-        np.testing.assert_array_equal(weight, kept_weight)
-        np.testing.assert_array_equal(bias, kept_bias)
+    for (weight, bias), (stored_weight, stored_bias) in zip(
+        layers_of(case.teacher), layers_of(again.teacher), strict=True
+    ):
+        np.testing.assert_array_equal(weight, stored_weight)
+        np.testing.assert_array_equal(bias, stored_bias)
 
 
 def test_other_data_or_seed_give_another_teacher(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from repsketch.errors import InputError
-from repsketch_bench.timing import Contestant, Spread, Timing, measure
+from repsketch_bench.timing import Contestant, Quartiles, Timing, measure
 
 
 class Machine:
@@ -36,16 +36,16 @@ def test_nanoseconds_a_query():
     timing = timed(machine, [machine.contestant("batch", 50_000, 100), machine.contestant("row", 700)])
     assert timing.names == ("batch", "row")
     np.testing.assert_array_equal(timing.ns, np.tile([500.0, 700.0], (9, 1)))
-    assert timing.spread("batch") == Spread(500.0, 500.0, 500.0)
+    assert timing.quartiles("batch") == Quartiles(500.0, 500.0, 500.0)
     assert timing.ratio("batch", "row").median == pytest.approx(5 / 7)
 
 
 def test_ratios_are_taken_within_a_round():
     """Here the ratio of the medians is 2, that of the rounds 4."""
     timing = Timing(("a", "b"), np.array([[40.0, 10.0], [20.0, 20.0], [10.0, 1.0], [8.0, 2.0], [400.0, 100.0]]))
-    assert timing.spread("a").median / timing.spread("b").median == 2.0
-    assert timing.ratio("a", "b") == Spread(4.0, 4.0, 4.0)
-    assert timing.ratio("b", "a") == Spread(0.25, 0.25, 0.25)
+    assert timing.quartiles("a").median / timing.quartiles("b").median == 2.0
+    assert timing.ratio("a", "b") == Quartiles(4.0, 4.0, 4.0)
+    assert timing.ratio("b", "a") == Quartiles(0.25, 0.25, 0.25)
 
 
 def test_a_machine_that_slows_down_hardly_moves_the_ratio():

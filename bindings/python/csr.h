@@ -15,7 +15,7 @@ class Csr {
   public:
     static constexpr size_t MOST_ROWS = 256; // of a copy, which the nearer caches then hold
 
-    /* A part of the rows, and where it lies: private to a worker. */
+    /* Some of the rows, and where they lie: private to a worker. */
     struct Copy {
         std::unique_ptr<int32_t[]> ends, columns;
         size_t room = 0;     // for columns

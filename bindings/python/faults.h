@@ -10,7 +10,7 @@
 #ifdef RSK_FAULTS
 /* Throws std::system_error if this thread start is to fail. */
 void before_thread_start();
-/* Overwrites the caller's row ends and columns, if that is asked for: what another thread could do at this moment. */
+/* Overwrites the caller's row ends and columns, if a test wants it: what another thread could do at this moment. */
 void after_copy(const void *ends, size_t ends_nbytes, const void *columns, size_t columns_nbytes);
 /* As many as the tests want threads for, on any machine. */
 inline size_t count_processors() { return 4; }

@@ -53,7 +53,7 @@ class File {
     rsk_model model_;
 };
 
-PyTypeObject *numpy_array = nullptr; // numpy.ndarray, held for as long as the process runs
+PyTypeObject *numpy_array = nullptr; // numpy.ndarray, referenced for as long as the process runs
 
 /* A checked file with its plan. Calls may come from many threads at once: nothing here changes after it is made. */
 class Model {
@@ -107,8 +107,8 @@ class Model {
         check_outputs(out, x.shape(0));
         if (buckets.shape(0) != x.shape(0) || accumulators.shape(0) != x.shape(0)) throw nb::value_error("wrong shape");
         size_t n_rows = 0;
-        for (uint32_t i = 0; i < model_.n_parts; i++) n_rows += model_.parts[i].n_rows;
-        if (buckets.shape(1) != n_rows || accumulators.shape(1) != model_.n_parts ||
+        for (uint32_t i = 0; i < model_.n_row_groups; i++) n_rows += model_.row_groups[i].n_rows;
+        if (buckets.shape(1) != n_rows || accumulators.shape(1) != model_.n_row_groups ||
             accumulators.shape(2) != model_.n_outputs)
             throw nb::value_error("wrong shape");
         const rsk_trace trace = {buckets.data(), accumulators.data()};

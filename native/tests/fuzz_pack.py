@@ -25,8 +25,8 @@ def pack(folder: Path) -> None:
                 continue
             entry = zipfile.ZipInfo(hashlib.sha256(content).hexdigest()[:12], DATE)
             archive.writestr(entry, content, zipfile.ZIP_DEFLATED, 9)
-    n_kept = len(contents) - n_left_out
-    print(f"fuzz_pack: {n_kept} files in {ARCHIVE.stat().st_size:,} bytes, {n_left_out} longer ones left out")
+    n_files = len(contents) - n_left_out
+    print(f"fuzz_pack: {n_files} files in {ARCHIVE.stat().st_size:,} bytes, {n_left_out} longer ones left out")
 
 
 def unpack(folder: Path) -> None:

@@ -71,12 +71,12 @@ static void duplicate(document *doc) {
 static void swap(document *doc) {
     section *a = any_section(doc), *b = any_section(doc);
     if (a == NULL || b == NULL) return;
-    const section kept = *a;
+    const section first = *a;
     *a = *b;
-    *b = kept;
+    *b = first;
     if (one_in(2)) { /* contents alone */
         b->type = a->type;
-        a->type = kept.type;
+        a->type = first.type;
     }
 }
 
@@ -89,17 +89,17 @@ static void splice(document *doc) {
     else add(doc, taken);
 }
 
-/* All sections of a part of another file become a further part of this one. */
-static void splice_part(document *doc) {
+/* All sections of a group of rows of another file become a further group of this one. */
+static void splice_group(document *doc) {
     const document *other = &seeds[below(n_seeds)];
     section *model = find(doc, MODEL);
     const uint32_t base = 8 * below(4);
     for (uint32_t i = doc->n_sections; i-- > 0;)
-        if (doc->sections[i].type >= PART + base && doc->sections[i].type < PART + base + 8) drop(doc, i);
+        if (doc->sections[i].type >= ROW_GROUP + base && doc->sections[i].type < ROW_GROUP + base + 8) drop(doc, i);
     for (uint32_t i = 0; i < other->n_sections; i++) {
         section taken = other->sections[i];
         taken.type += base;
-        if (other->sections[i].type >= PART && other->sections[i].type < PART + 8) add(doc, taken);
+        if (other->sections[i].type >= ROW_GROUP && other->sections[i].type < ROW_GROUP + 8) add(doc, taken);
     }
     model = find(doc, MODEL);
     if (model == NULL || model->nbytes != 64) return;
@@ -151,11 +151,11 @@ static void change_table(document *doc) {
     const uint32_t n_words = s->nbytes / 4, front = n_words < 12 ? n_words : 12;
     if (n_words == 0) return;
     uint8_t *word = bytes + 4 * below(one_in(2) ? n_words : front), *other = bytes + 4 * below(front);
-    uint8_t kept[4];
-    memcpy(kept, word, 4);
+    uint8_t before[4];
+    memcpy(before, word, 4);
     if (one_in(3)) {
         memcpy(word, other, 4);
-        memcpy(other, kept, 4);
+        memcpy(other, before, 4);
         return;
     }
     put(word, one_in(2) ? below(6) : one_in(2) ? rsk_u32(word) + 1 : interesting(), 4);
@@ -248,13 +248,14 @@ static size_t change_framing(size_t nbytes) {
 }
 
 void repair_digests(size_t nbytes) {
-    rsk_model model; /* filled up to the part that was refused */
+    rsk_model model; /* filled up to the group of rows that was refused */
     rsk_open(output, nbytes, NULL, &model);
     for (uint32_t i = 0; i < rsk_u32(output + 12); i++) {
         const uint8_t *entry = output + 32 + 24 * i;
-        const uint32_t type = rsk_u32(entry), index = (type - PART) / 8;
-        if (type < PART || type % 8 != 0 || index >= model.n_parts || model.parts[index].n_rows == 0) continue;
-        put(output + rsk_u32(entry + 8) + 68, rsk_digest_find(&model, &model.parts[index], crc_table), 4);
+        const uint32_t type = rsk_u32(entry), index = (type - ROW_GROUP) / 8;
+        if (type < ROW_GROUP || type % 8 != 0 || index >= model.n_row_groups ||
+            model.row_groups[index].n_rows == 0) continue;
+        put(output + rsk_u32(entry + 8) + 68, rsk_digest_find(&model, &model.row_groups[index], crc_table), 4);
     }
     repair_checksums(nbytes);
 }
@@ -264,7 +265,7 @@ static mutation *const mutations[] = {
     change_field, change_field, change_field,   change_field,    change_field,   change_field,
     change_field, change_size,  change_size,    change_bytes,    change_bytes,   fill_bytes,
     resize,       drop_any,     change_numbers, duplicate,       swap,           splice,
-    splice,       splice_part,  change_table,   change_metadata, change_metadata, change_table,
+    splice,       splice_group, change_table,   change_metadata, change_metadata, change_table,
 };
 
 size_t make_input(document doc) {

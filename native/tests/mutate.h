@@ -1,4 +1,4 @@
-/* mutate.h: what the parts of mutate share: random numbers, and a file as a list of sections. */
+/* mutate.h: what the files of mutate share: random numbers, and a file as a list of sections. */
 #ifndef MUTATE_H
 #define MUTATE_H
 

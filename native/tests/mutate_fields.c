@@ -1,4 +1,4 @@
-/* mutate_fields.c: fields of MODEL and PART that are changed, and what follows from fields. */
+/* mutate_fields.c: fields of MODEL and ROW_GROUP that are changed, and what follows from fields. */
 #include <string.h>
 
 #include "mutate.h"
@@ -15,7 +15,7 @@ static const field model_fields[] = {
     {12, 4, 0}, {16, 4, 0}, {20, 4, 0}, {24, 4, 0}, {28, 2, 2}, {30, 2, 15}, {32, 2, 0}, {34, 2, 0},  {36, 2, 0},
     {38, 1, 1}, {39, 1, 1}, {40, 4, 3}, {44, 4, 1}, {48, 4, 1}, {52, 4, 1}, {56, 1, 100}, {57, 1, 100}, {58, 4, 1},
 };
-static const field part_fields[] = {
+static const field row_group_fields[] = {
     {0, 1, 1},  {1, 1, 3},  {1, 1, 18}, {2, 1, 1},  {3, 1, 1},   {4, 1, 3},  {5, 1, 2},  {6, 1, 2},  {7, 1, 31},
     {8, 1, 15}, {9, 1, 31}, {10, 1, 3}, {11, 1, 1}, {12, 1, 4},  {13, 1, 1}, {14, 2, 1}, {16, 4, 1}, {20, 4, 0}, {24, 4, 0},
     {28, 4, 0}, {32, 4, 4}, {36, 4, 0}, {40, 4, 6}, {44, 4, 0},  {48, 4, 3}, {52, 4, 0}, {56, 4, 4}, {60, 4, 1},
@@ -23,16 +23,16 @@ static const field part_fields[] = {
 };
 
 void change_field(document *doc) {
-    const bool in_part = one_in(2);
-    section *s = find(doc, in_part ? PART + (one_in(4) ? 8 * below(4) : 0) : MODEL);
+    const bool in_group = one_in(2);
+    section *s = find(doc, in_group ? ROW_GROUP + (one_in(4) ? 8 * below(4) : 0) : MODEL);
     if (s == NULL || s->nbytes < 64) return;
     uint8_t *bytes = own(s, s->nbytes);
-    const field *f = in_part ? &part_fields[below(sizeof part_fields / sizeof part_fields[0])]
+    const field *f = in_group ? &row_group_fields[below(sizeof row_group_fields / sizeof row_group_fields[0])]
                              : &model_fields[below(sizeof model_fields / sizeof model_fields[0])];
     if (s->nbytes < f->offset + (uint32_t)f->n_bytes) return;
     if (f->most == 0 && one_in(4)) put(bytes + f->offset, below(20) + 1, f->n_bytes);
     else if (f->most != 0 && !one_in(4)) put(bytes + f->offset, below(f->most + 1u), f->n_bytes);
-    else if (f->offset == 1 && in_part) bytes[1] = (uint8_t)(16 + below(3));
+    else if (f->offset == 1 && in_group) bytes[1] = (uint8_t)(16 + below(3));
     else put(bytes + f->offset, f->n_bytes == 4 && one_in(4) ? interesting_float() : interesting(), f->n_bytes);
 }
 
@@ -41,7 +41,7 @@ void change_size(document *doc) {
     static const uint8_t offsets[] = {8, 20, 24, 28, 32, 36, 40, 44};
     const uint32_t offset = offsets[below(sizeof offsets)], bits = below(offset <= 20 ? 21 : 17);
     const uint32_t size = (1u << bits) + below(1u << bits);
-    section *s = find(doc, offset <= 24 ? MODEL : PART);
+    section *s = find(doc, offset <= 24 ? MODEL : ROW_GROUP);
     if (s == NULL || s->nbytes < 64) return;
     uint8_t *bytes = own(s, s->nbytes);
     if (s->nbytes < 64) return;
@@ -88,8 +88,8 @@ static void agree_model(uint8_t *m) {
     if (m[7] != RSK_STORED_FLOAT8) m[56] = m[57] = 0;
 }
 
-/* And of PART. */
-static void agree_part(const uint8_t *m, uint8_t *p) {
+/* And of ROW_GROUP. */
+static void agree_group(const uint8_t *m, uint8_t *p) {
     const bool is_pool = p[1] >= RSK_POOL_TERNARY, is_int = m[0] == RSK_INT;
     const bool has_bits = is_pool ? !(p[9] & RSK_LEVELS) : p[1] == RSK_ANGULAR;
     const bool has_width = p[1] == RSK_L2 || p[1] == RSK_L1;
@@ -135,14 +135,14 @@ void agree(document *doc) {
     uint8_t *model = own(s, 64);
     if (s->nbytes == 64) agree_model(model);
     for (uint32_t i = 0; i < 4 && s->nbytes == 64; i++) {
-        section *part = find(doc, PART + 8 * i);
-        if (part == NULL || part->nbytes != 80) continue;
-        uint8_t *bytes = own(part, 80);
-        if (part->nbytes == 80) agree_part(model, bytes);
+        section *group = find(doc, ROW_GROUP + 8 * i);
+        if (group == NULL || group->nbytes != 80) continue;
+        uint8_t *bytes = own(group, 80);
+        if (group->nbytes == 80) agree_group(model, bytes);
     }
 }
 
-/* Gives a section the length that fields ask for; makes it if there is none. */
+/* Gives a section the length that fields require; makes it if there is none. */
 static void fit(document *doc, uint32_t type, uint64_t n_bits) {
     static const uint8_t ones[] = {0, 0, 0x80, 0x3F}, small[] = {1};
     const uint32_t n = (uint32_t)((n_bits + 7) / 8);
@@ -161,8 +161,8 @@ static void fit(document *doc, uint32_t type, uint64_t n_bits) {
     if (s->nbytes == n && n_bits % 8 != 0) bytes[n - 1] &= (uint8_t)((1u << n_bits % 8) - 1u);
 }
 
-static void fit_part(document *doc, const uint8_t *m, uint32_t base) {
-    const section *s = find(doc, base + PART);
+static void fit_group(document *doc, const uint8_t *m, uint32_t base) {
+    const section *s = find(doc, base + ROW_GROUP);
     if (s == NULL || s->nbytes != 80) return;
     const uint8_t *p = s->bytes;
     const bool is_threshold = p[1] == RSK_POOL_THRESHOLD, has_indices = (p[9] & RSK_HAS_INDICES) != 0;
@@ -200,5 +200,5 @@ void fit_all(document *doc) {
     fit(doc, LINEAR, p * n_outputs * linear[m[6] % 4]);
     fit(doc, LINEAR_GAIN, 32 * (uint64_t)rsk_u32(m + 52));
     fit(doc, OFFSET, (m[38] == RSK_STORED_FLOAT32 ? 32 : 16) * n_outputs);
-    for (uint32_t i = 0; i < 4; i++) fit_part(doc, m, 8 * i);
+    for (uint32_t i = 0; i < 4; i++) fit_group(doc, m, 8 * i);
 }

@@ -85,7 +85,7 @@ int main(int argc, char **argv) {
         const size_t nbytes = make_input(seeds[below(n_seeds)]);
         const bool keeps_digests = one_in(8);
         LLVMFuzzerTestOneInput(output, nbytes);
-        for (uint32_t n = 0; n < RSK_MAX_PARTS && fuzz_status == RSK_DIGEST && !keeps_digests; n++) {
+        for (uint32_t n = 0; n < RSK_MAX_ROW_GROUPS && fuzz_status == RSK_DIGEST && !keeps_digests; n++) {
             repair_digests(nbytes);
             LLVMFuzzerTestOneInput(output, nbytes);
         }

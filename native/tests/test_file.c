@@ -24,21 +24,21 @@ static const uint8_t one[4] = {0, 0, 0x80, 0x3F}; /* 1.0f */
 
 /* One column, one row of two buckets, one output; hash as given. */
 static void start(file *f, uint8_t hash, uint8_t fold, uint32_t digest) {
-    uint8_t model[64] = {0}, part[80] = {0}, counters[8] = {0};
+    uint8_t model[64] = {0}, group[80] = {0}, counters[8] = {0};
     f->n_sections = 0;
-    model[1] = model[3] = 1; /* generator, parts */
+    model[1] = model[3] = 1; /* generator, groups of rows */
     for (uint32_t field = 8; field <= 24; field += 4) put(model + field, 1, 4);
-    part[0] = 1;
-    part[1] = hash;
-    part[3] = fold;
-    for (uint32_t field = 28; field <= 60; field += 4) put(part + field, 1, 4);
-    put(part + 36, 2, 4); /* buckets */
-    put(part + 40, fold == 1 ? 2 : 0, 4);
-    put(part + 48, 0, 4);
-    put(part + 68, digest, 4);
+    group[0] = 1;
+    group[1] = hash;
+    group[3] = fold;
+    for (uint32_t field = 28; field <= 60; field += 4) put(group + field, 1, 4);
+    put(group + 36, 2, 4); /* buckets */
+    put(group + 40, fold == 1 ? 2 : 0, 4);
+    put(group + 48, 0, 4);
+    put(group + 68, digest, 4);
     add_section(f, 1, model, sizeof model);
     add_section(f, 12, one, 4);
-    add_section(f, 16, part, sizeof part);
+    add_section(f, 16, group, sizeof group);
     add_section(f, 20, counters, sizeof counters);
     add_section(f, 22, one, 4);
 }
@@ -197,7 +197,7 @@ static void test_contents(file *f) {
     }
     start_threshold(f);
     add_section(f, 11, one, 4);
-    expect(open_file(f), RSK_SECTION_UNEXPECTED, "a section that nothing asks for");
+    expect(open_file(f), RSK_SECTION_UNEXPECTED, "a section that the model does not use");
     start_threshold(f);
     add_section(f, 99, one, 4);
     expect(open_file(f), RSK_OK, "an unknown optional section");
@@ -391,7 +391,7 @@ int main(void) {
     start_threshold(&f);
     test_prefixes_and_changes(&f, "a threshold pool");
     start_minhash(&f);
-    test_prefixes_and_changes(&f, "a MinHash part");
+    test_prefixes_and_changes(&f, "a MinHash group of rows");
     test_changes_with_good_checksums(&f);
     start_threshold(&f);
     test_changes_with_good_checksums(&f);

@@ -2,7 +2,7 @@
  *
  *     test_predict FILE...                     good .rsk files, such as those of write_seeds.py
  *
- * Every block of memory has exactly the size asked for, and inputs end where a page ends that nobody may read behind:
+ * Every block of memory has exactly the requested size, and inputs end where a page ends that nobody may read behind:
  * so the sanitizers see what plain C does, and the machine what vector instructions do.
  */
 #define _DEFAULT_SOURCE /* mmap without a file */
@@ -57,8 +57,8 @@ typedef struct {
     size_t stride;       /* n_features + EXTRA */
     float *wanted;       /* (N_ROWS, n_outputs) */
     int32_t *buckets;    /* (N_ROWS, n_all_rows) */
-    void *accumulators;  /* (N_ROWS, n_parts, n_outputs) */
-    size_t n_all_rows;   /* of all parts */
+    void *accumulators;  /* (N_ROWS, n_row_groups, n_outputs) */
+    size_t n_all_rows;   /* of all groups of rows */
 } fixture;
 
 static float draw_number(uint32_t row) {
@@ -132,9 +132,9 @@ static void find_wanted(fixture *f) {
         expect(rsk_predict(plan, f->rows + i * f->stride, f->wanted + i * m->n_outputs, scratch) == RSK_OK, "one row");
     free(scratch);
     f->n_all_rows = 0;
-    for (uint32_t i = 0; i < m->n_parts; i++) f->n_all_rows += m->parts[i].n_rows;
+    for (uint32_t i = 0; i < m->n_row_groups; i++) f->n_all_rows += m->row_groups[i].n_rows;
     f->buckets = allocate(N_ROWS * f->n_all_rows * sizeof(int32_t));
-    f->accumulators = allocate((size_t)N_ROWS * m->n_parts * m->n_outputs * 4);
+    f->accumulators = allocate((size_t)N_ROWS * m->n_row_groups * m->n_outputs * 4);
     const rsk_rows rows = {f->rows, f->stride, NULL, NULL, 0};
     const rsk_trace trace = {f->buckets, f->accumulators};
     float *outputs = allocate((size_t)N_ROWS * m->n_outputs * sizeof(float));
@@ -172,7 +172,7 @@ static void test_batches(const fixture *f, const rsk_plan *plan) {
 
 static void test_trace(const fixture *f, const rsk_plan *plan) {
     const rsk_model *m = &f->model;
-    const size_t n_buckets = N_ROWS * f->n_all_rows, n_accumulators = (size_t)N_ROWS * m->n_parts * m->n_outputs;
+    const size_t n_buckets = N_ROWS * f->n_all_rows, n_accumulators = (size_t)N_ROWS * m->n_row_groups * m->n_outputs;
     const rsk_rows rows = {f->rows, f->stride, NULL, NULL, 0};
     const rsk_trace trace = {allocate(n_buckets * sizeof(int32_t)), allocate(n_accumulators * 4)};
     float *outputs = allocate((size_t)N_ROWS * m->n_outputs * sizeof(float));
@@ -308,10 +308,10 @@ static void test_arguments(const rsk_model *m) {
 /* More terms than 32 bits count: nobody can give the memory, but for a compact plan. */
 static void test_too_many_terms(void) {
     rsk_model m;
-    rsk_part *p = m.parts;
+    rsk_row_group *p = m.row_groups;
     file_name = "too many terms";
     memset(&m, 0, sizeof m);
-    m.n_parts = 1;
+    m.n_row_groups = 1;
     m.n_features = m.n_columns = m.n_values = m.n_components = p->n_inputs = 1 << 20;
     p->source = 1;
     p->n_rows = p->n_codes = 65536;

@@ -26,15 +26,15 @@ from repsketch.sketch.sketch import CompiledSketch
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from support.models import random_model
 
-N_FORMS, N_TRIED = 40, 300
+N_MODELS, N_TRIED = 40, 300
 LARGEST_NBYTES, MOST_TERMS = 4096, 1500  # small files and short predictions: more inputs a second
 TABLE_WIDTH_BITS = 8  # where native/rsk_plan.c looks counters up by a byte
 
 
 def features_of(model: Model) -> set:
-    """What the form has that some line of the runtime asks for, and all pairs of such things."""
+    """What the runtime distinguishes in a model, and all pairs of such things."""
     inputs, projection = model.inputs, model.projection
-    whole = {
+    common = {
         ("precision", model.precision),
         ("projection", None if projection is None else projection.kind),
         ("columns", inputs.columns is not None),
@@ -43,65 +43,65 @@ def features_of(model: Model) -> set:
         ("stored", inputs.stored_as if inputs.scales is not None else None, inputs.centers is not None),
         ("linear", None if model.linear is None else str(model.linear.dtype)),
         ("offset", model.offset_stored_as),
-        ("parts", len(model.row_groups) > 1),
+        ("row groups", len(model.row_groups) > 1),
         ("outputs", model.n_outputs > 1),
     }
     found = set()
-    for part in model.row_groups:
-        hashes = part.hashes
+    for group in model.row_groups:
+        hashes = group.hashes
         is_pool = isinstance(hashes, PooledRows)
-        decode = (part.shared_decode is not None, part.row_decode is not None, part.decode_bits)
+        decode = (group.shared_decode is not None, group.row_decode is not None, group.decode_bits)
         own = {
             ("hash", hashes.pool.kind if is_pool else repr(hashes.family)),
             ("fold", "indices" if is_pool and hashes.indices is not None else is_pool or hashes.fold),
             ("levels", is_pool and (hashes.pool.is_binary, hashes.interpolate, hashes.pool.is_seeded)),
-            ("counters", part.counter_type),
-            ("reading", part.aggregate, part.n_groups > 1, decode),
-            ("source", part.source),
+            ("counters", group.counter_type),
+            ("reading", group.aggregate, group.n_groups > 1, decode),
+            ("source", group.source),
             ("table", hashes.width_bits == TABLE_WIDTH_BITS, hashes.n_buckets <= 16, hashes.n_concat == 1),
         }
-        found |= {frozenset(pair) for pair in combinations(whole | own, 2)}
+        found |= {frozenset(pair) for pair in combinations(common | own, 2)}
     return found
 
 
 def n_terms(model: Model) -> int:
     """Terms and counters a prediction adds up, about."""
     n_codes = sum(
-        part.n_rows * (part.hashes.n_concat * part.hashes.n_features + model.n_outputs) for part in model.row_groups
+        group.n_rows * (group.hashes.n_concat * group.hashes.n_features + model.n_outputs) for group in model.row_groups
     )
     return n_codes + model.inputs.n_values * model.n_coordinates
 
 
-def small_forms() -> Iterator[Model]:
-    """Random forms, the next one always that of the tried ones with most that is new for its size."""
+def small_models() -> Iterator[Model]:
+    """Random models; each next one has the most new features for its size."""
     tried = [random_model(seed, largest=20) for seed in range(N_TRIED)]
     left = [(features_of(model), model, len(model_to_bytes(model))) for model in tried if n_terms(model) < MOST_TERMS]
     left = [entry for entry in left if entry[2] <= LARGEST_NBYTES]
     seen: set = set()
-    for _ in range(N_FORMS):
+    for _ in range(N_MODELS):
         best = max(range(len(left)), key=lambda i: len(left[i][0] - seen) / left[i][2])
         features, model, _ = left.pop(best)
         seen |= features
         yield model
 
 
-def plain_form(
+def plain_model(
     hashes: RowHashes | PooledRows, projection: Projection | None = None, limits: tuple = (-127, 127)
 ) -> Model:
-    """One output, one part, one number a counter: what the fast paths take."""
+    """One output, one group of rows, one number a counter: what the fast paths take."""
     rng = np.random.default_rng(hashes.n_buckets)
-    is_whole = hashes.width_bits is not None
+    is_integer = hashes.width_bits is not None
     n_features = hashes.n_features if projection is None or projection.matrix is None else len(projection.matrix)
-    scales = np.full(1, 30.0 if is_whole else 1.0, np.float32)
-    inputs = Inputs(n_features, scales=scales, limits=limits if is_whole else None)
+    scales = np.full(1, 30.0 if is_integer else 1.0, np.float32)
+    inputs = Inputs(n_features, scales=scales, limits=limits if is_integer else None)
     shape = (hashes.n_rows, hashes.n_buckets, 1)
-    counters = rng.integers(-7, 8, shape).astype(np.int8) if is_whole else rng.normal(size=shape).astype(np.float32)
+    counters = rng.integers(-7, 8, shape).astype(np.int8) if is_integer else rng.normal(size=shape).astype(np.float32)
     source = "projected" if projection is None or hashes.n_features == projection.n_components else "values"
-    part = RowGroup(hashes, counters, np.ones(1, np.float32), "int4" if is_whole else "float32", source)
+    group = RowGroup(hashes, counters, np.ones(1, np.float32), "int4" if is_integer else "float32", source)
     linear = gain = None
     if source == "values":
         linear, gain = np.ones((projection.n_components, 1), np.int8), np.ones(1, np.float32)
-    return Model(inputs, projection, (part,), np.zeros(1, np.float32), linear, gain)
+    return Model(inputs, projection, (group,), np.zeros(1, np.float32), linear, gain)
 
 
 def ternary(n_rows: int, n_buckets: int, n_features: int, n_concat: int = 1, fold: str = "universal", width_bits=None):
@@ -109,42 +109,42 @@ def ternary(n_rows: int, n_buckets: int, n_features: int, n_concat: int = 1, fol
     return RowHashes(lsh.L2(1.0), n_rows, n_buckets, n_features, n_concat, 7, fold, width_bits)
 
 
-def whole_projection(n_values: int, n_components: int) -> Projection:
-    """A matrix of small whole numbers."""
+def integer_projection(n_values: int, n_components: int) -> Projection:
+    """A matrix of small integers."""
     matrix = np.random.default_rng(n_components).integers(-1, 2, (n_values, n_components)).astype(np.int8)
     return Projection("ternary", n_components, matrix, right_shift=0, limit=200)
 
 
-def fast_forms() -> Iterator[Model]:
-    """Small forms for every fast path of native/rsk_*.inc."""
+def fast_models() -> Iterator[Model]:
+    """Small models for every fast path of native/rsk_*.inc."""
     for n_buckets, n_features, n_concat, width_bits in [
         (16, 3, 1, 8), (60, 20, 1, 8), (16, 6, 2, 4), (100, 20, 2, 5), (5000, 4, 1, 0), (16, 9, 3, 3),
     ]:  # fmt: skip
         n_rows = 1 if n_buckets > 4096 else 9
-        yield plain_form(ternary(n_rows, n_buckets, n_features, n_concat, width_bits=width_bits))
-        projection = whole_projection(5, n_features)
-        yield plain_form(ternary(n_rows, n_buckets, n_features, n_concat, width_bits=width_bits), projection)
-        yield plain_form(ternary(n_rows, min(n_buckets, 100), n_features, n_concat))
-    yield plain_form(ternary(4, 16, 3, width_bits=4), whole_projection(3, 8))  # the part reads values
-    yield plain_form(ternary(5, 30, 12, fold="direct", width_bits=3))
+        yield plain_model(ternary(n_rows, n_buckets, n_features, n_concat, width_bits=width_bits))
+        projection = integer_projection(5, n_features)
+        yield plain_model(ternary(n_rows, n_buckets, n_features, n_concat, width_bits=width_bits), projection)
+        yield plain_model(ternary(n_rows, min(n_buckets, 100), n_features, n_concat))
+    yield plain_model(ternary(4, 16, 3, width_bits=4), integer_projection(3, 8))  # the rows read values
+    yield plain_model(ternary(5, 30, 12, fold="direct", width_bits=3))
     for kind, n_levels in (("sparse", 0), ("sparse", 4), ("ternary", 0), ("ternary", 3)):
         pool = CodePool(kind, 12, 9, 5, n_levels, n_axes=2, is_seeded=True, width_bits=4, booleans=np.zeros(9, bool))
         indices = np.random.default_rng(0).integers(0, 12, (8, 2))
-        yield plain_form(PooledRows(pool, 8, 2, indices))
-        yield plain_form(PooledRows(pool, 6, 2, None))
+        yield plain_model(PooledRows(pool, 8, 2, indices))
+        yield plain_model(PooledRows(pool, 6, 2, None))
 
 
-def wide_forms() -> Iterator[Model]:
+def wide_models() -> Iterator[Model]:
     """Levels and sums that leave 16 bits, and more coordinates than values."""
-    yield plain_form(ternary(2, 40_000, 60, fold="direct", width_bits=0))
-    yield plain_form(ternary(1, 65_536, 60, fold="direct", width_bits=0))
-    yield plain_form(ternary(2, 32_000, 20, fold="direct", width_bits=0), limits=(-5000, 5000))
+    yield plain_model(ternary(2, 40_000, 60, fold="direct", width_bits=0))
+    yield plain_model(ternary(1, 65_536, 60, fold="direct", width_bits=0))
+    yield plain_model(ternary(2, 32_000, 20, fold="direct", width_bits=0), limits=(-5000, 5000))
     pool = CodePool("ternary", 3, 60, 5, 40_000, is_seeded=True, width_bits=0, booleans=np.zeros(60, bool))
-    yield plain_form(PooledRows(pool, 3, 1, None))
-    yield plain_form(ternary(4, 8, 2, width_bits=4), whole_projection(2, 12_000))
-    yield plain_form(ternary(3, 20, 2, width_bits=4), whole_projection(3000, 2))
-    yield plain_form(ternary(3, 20, 300, 2))
-    yield plain_form(ternary(200, 16, 40, 2, width_bits=4))
+    yield plain_model(PooledRows(pool, 3, 1, None))
+    yield plain_model(ternary(4, 8, 2, width_bits=4), integer_projection(2, 12_000))
+    yield plain_model(ternary(3, 20, 2, width_bits=4), integer_projection(3000, 2))
+    yield plain_model(ternary(3, 20, 300, 2))
+    yield plain_model(ternary(200, 16, 40, 2, width_bits=4))
 
 
 CLASSES = [
@@ -190,10 +190,10 @@ def write(folder: Path, name: str, files: list[bytes]) -> None:
 def main(folder: Path) -> None:
     """Write the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = [model_to_bytes(model) for model in (*small_forms(), *fast_forms())]
+    files = [model_to_bytes(model) for model in (*small_models(), *fast_models())]
     files += [sketch.to_bytes(METADATA if i % 3 else None) for i, sketch in enumerate(kernel_sketches())]
     write(folder, "seed", files)
-    write(folder, "wide", [model_to_bytes(model) for model in wide_forms()])
+    write(folder, "wide", [model_to_bytes(model) for model in wide_models()])
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-logging.getLogger(__name__).addHandler(logging.NullHandler())  # a program that asks for no log gets none
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # no output unless the program configures logging
 
 __all__ = [
     "Change",
@@ -61,7 +61,7 @@ __all__ = [
     "theory",
 ]
 
-# What trains needs torch or scikit-learn; it is imported when it is first asked for.
+# Training needs torch or scikit-learn: these names are imported on first use.
 _LAZY = {
     "SketchClassifier": ("estimators", "sklearn"),
     "SketchRegressor": ("estimators", "sklearn"),

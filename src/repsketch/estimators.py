@@ -123,7 +123,7 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
             known = in_order(outputs, None if hasattr(self.teacher, "classes_") else y).classes
             if known is None or not np.array_equal(known, self.classes_):
                 raise InputError(
-                    f"the teacher knows the classes {np.array(known).tolist()}, y holds {self.classes_.tolist()}; "
+                    f"the teacher has the classes {np.array(known).tolist()}, y holds {self.classes_.tolist()}; "
                     "they must agree."
                 )
         self._fit(X, y, "classification")

@@ -2,12 +2,12 @@
 
 import pytest
 
-from support.rsk.build import float_file, intervals_file, kernel_file, whole_file
+from support.rsk.build import float_file, integer_file, intervals_file, kernel_file
 
 
 @pytest.fixture(scope="session")
-def whole():
-    return whole_file()
+def content():
+    return integer_file()
 
 
 @pytest.fixture(scope="session")

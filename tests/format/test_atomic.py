@@ -95,8 +95,8 @@ def test_a_disk_that_fills_up_leaves_the_old_file_and_no_temporary(tmp_path, lim
     path = tmp_path / "model.rsk"
     kernel_sketch().save(path)
     before = path.read_bytes()
-    answer = subprocess.run([sys.executable, SAVER, path, str(limit)], capture_output=True, text=True, check=True)
-    assert answer.stdout.split() == ["OSError", str(errno.EFBIG)], answer.stderr
+    result = subprocess.run([sys.executable, SAVER, path, str(limit)], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == ["OSError", str(errno.EFBIG)], result.stderr
     assert path.read_bytes() == before
     assert temporaries(tmp_path) == []
 

@@ -33,10 +33,10 @@ def test_both_readers_agree(corpus):
     seen: Counter[Status] = Counter()
     different = {}
     for name, data in corpus.items():
-        answers = python_status(data), native_status(data)
-        seen[answers[1]] += 1
-        if answers[0] != answers[1]:
-            different[name] = answers
+        statuses = python_status(data), native_status(data)
+        seen[statuses[1]] += 1
+        if statuses[0] != statuses[1]:
+            different[name] = statuses
     assert not different
     assert seen[Status.OK] > 100
     assert len(seen) > 30

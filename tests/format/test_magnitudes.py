@@ -7,7 +7,7 @@ import pytest
 
 from repsketch.errors import InputError
 from repsketch.io import Status, model_to_bytes
-from repsketch.io.records import PART_STRIDE, Section
+from repsketch.io.records import ROW_GROUP_STRIDE, Section
 from repsketch.model import Model
 from repsketch.model.oracle import query
 from repsketch.runtime.native import NativeRuntime
@@ -21,17 +21,17 @@ SIZES = [1.0, 1e20, 1e30, 1e36, 1e37, 8e37, 3e38]
 
 
 def enlarged(model: Model, rng: np.random.Generator) -> bytes:
-    """A file with the form, some of its float arrays scaled so that their largest number has one of SIZES.
+    """A file with the model, some of its float arrays scaled so that their largest number has one of SIZES.
 
-    Made of bytes: a form of such numbers is refused before it is written.
+    Made of bytes: a model of such numbers is refused before it is written.
     """
     kinds = [Section.OFFSET, Section.LINEAR_GAIN]
-    for i, part in enumerate(model.row_groups):
-        kinds.append(Section.GAIN + PART_STRIDE * i)
-        if part.counter_type == "float32":
-            kinds.append(Section.COUNTERS + PART_STRIDE * i)
+    for i, group in enumerate(model.row_groups):
+        kinds.append(Section.GAIN + ROW_GROUP_STRIDE * i)
+        if group.counter_type == "float32":
+            kinds.append(Section.COUNTERS + ROW_GROUP_STRIDE * i)
         if not model.is_integer:
-            kinds.append(Section.DECODE + PART_STRIDE * i)
+            kinds.append(Section.DECODE + ROW_GROUP_STRIDE * i)
     data = model_to_bytes(model)
     sections, changes = sections_of(data), {}
     for kind in kinds:
@@ -64,7 +64,7 @@ def test_accepted_files_have_finite_outputs():
     assert n_accepted > 100
 
 
-def test_forms_and_files_have_the_same_bound(monkeypatch):
+def test_models_and_files_have_the_same_bound(monkeypatch):
     """What is written can be read, and what is refused when read cannot be made."""
     rng, seen = np.random.default_rng(72), {True: 0, False: 0}
     for seed in range(N_FORMS):
@@ -74,7 +74,7 @@ def test_forms_and_files_have_the_same_bound(monkeypatch):
             is_good = python_status(data) == Status.OK
             with monkeypatch.context() as patch:
                 patch.setattr("repsketch.io.read.LARGEST_MAGNITUDE", np.inf)
-                patch.setattr("repsketch.io.part_reader.LARGEST_MAGNITUDE", np.inf)
+                patch.setattr("repsketch.io.row_group_reader.LARGEST_MAGNITUDE", np.inf)
                 read = from_bytes(data, use_native=False).model
             seen[is_good] += 1
             if is_good:

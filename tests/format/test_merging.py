@@ -109,8 +109,8 @@ def test_counters_that_are_no_sums_are_refused(tmp_path):
             PAPER.merge(other)
         with pytest.raises(MergeError, match="refitted"):
             other.merge(PAPER)
-    whole = PAPER.quantize(TABLE)
-    for other in (whole, saved_and_loaded(whole, tmp_path)):
+    quantized = PAPER.quantize(TABLE)
+    for other in (quantized, saved_and_loaded(quantized, tmp_path)):
         with pytest.raises(MergeError, match="without its sums"):
             other.merge(PAPER)
     with pytest.raises(MergeError, match="int cannot be merged"):

@@ -1,7 +1,7 @@
 """Two readers, one status: 3,000 files that are nearly good, with all checksums repaired.
 
-A change often ends at the first check of a length or at the digest. So where the two readers agree on such an answer
-the file is repaired further, to what the Python reader asked for, and given to both again: up to the last checks.
+A change often ends at the first check of a length or at the digest. So where the two readers agree on such a status
+the file is repaired further, to what the Python reader requires, and given to both again: up to the last checks.
 """
 
 from collections import Counter
@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from repsketch.io import Status
-from repsketch.io.part_reader import PartReader
 from repsketch.io.records import Section
+from repsketch.io.row_group_reader import RowGroupReader
 from repsketch.io.sections import Sections
 from support.rsk.build import RECORDS, native_status, python_status, sections_of, with_fields, with_sections
 from support.rsk.mutations import bases, mutated
@@ -23,25 +23,25 @@ SECTION_CAP = 32
 
 
 class Listener:
-    """Remembers what the Python reader last asked for: a section's length, and the digest of a part."""
+    """Remembers what the Python reader last required: a section's length, and the digest of a group of rows."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.section = self.digest = (0, 0)
-        real_section, real_digest = Sections.section, PartReader._digest
+        real_section, real_digest = Sections.section, RowGroupReader._digest
 
         def section(sections: Sections, kind: int, nbytes: int) -> memoryview:
             self.section = (kind, nbytes)
             return real_section(sections, kind, nbytes)
 
-        def digest(part: PartReader) -> int:
-            self.digest = (Section.PART + part.first, real_digest(part))
+        def digest(group: RowGroupReader) -> int:
+            self.digest = (Section.ROW_GROUP + group.first, real_digest(group))
             return self.digest[1]
 
         monkeypatch.setattr(Sections, "section", section)
-        monkeypatch.setattr(PartReader, "_digest", digest)
+        monkeypatch.setattr(RowGroupReader, "_digest", digest)
 
     def repaired(self, data: bytes, status: Status) -> bytes | None:
-        """The file with the digest or the length that was asked for; None if that was not what is wrong."""
+        """The file with the digest or the length that is required; None if that was not what is wrong."""
         if status == Status.DIGEST:
             return with_fields(data, self.digest[0], digest=self.digest[1])
         kind, nbytes = self.section
@@ -62,10 +62,10 @@ def test_both_readers_give_the_same_status(monkeypatch):
         data: bytes | None = mutated(files[int(rng.integers(len(files)))], rng, files)
         for _ in range(MOST_REPAIRS):
             assert data is not None
-            expected, answer = native_status(data), python_status(data)
+            expected, status = native_status(data), python_status(data)
             seen[expected] += 1
-            if answer != expected:
-                different.append((i, answer.name, expected.name))
+            if status != expected:
+                different.append((i, status.name, expected.name))
                 break
             data = listener.repaired(data, expected)
             if data is None:

@@ -1,6 +1,6 @@
 """What every reader must refuse, ``docs/spec/bad-files.md``: files and a status for each way to be wrong.
 
-Both readers must answer with the same status. The files are made in ``tests/support/rsk/*_cases.py``;
+Both readers must return the same status. The files are made in ``tests/support/rsk/*_cases.py``;
 ``test_bad_files.py`` compares them with the document.
 """
 
@@ -28,7 +28,7 @@ from support.rsk.build import (
     with_fields,
     with_sections,
 )
-from support.rsk.cases import FLOAT, INTERVALS, KERNEL, WHOLE
+from support.rsk.cases import FLOAT, INTEGER, INTERVALS, KERNEL
 
 CASES = framing_cases.CASES | geometry_cases.CASES | value_cases.CASES | integrity_cases.CASES | total_cases.CASES
 
@@ -37,15 +37,15 @@ CASES = framing_cases.CASES | geometry_cases.CASES | value_cases.CASES | integri
 def test_both_readers_refuse(title):
     files = CASES[title]()
     assert files
-    answers, expected = {}, {}
+    statuses, expected = {}, {}
     for name, bad in files.items():
-        answers[name] = (python_status(bad.data, **bad.limits).name, native_status(bad.data, **bad.limits).name)
+        statuses[name] = (python_status(bad.data, **bad.limits).name, native_status(bad.data, **bad.limits).name)
         expected[name] = (bad.status.name, bad.status.name)
-    wrong = {name: answer for name, answer in answers.items() if answer != expected[name]}
-    assert not wrong, {name: (answer, "expected", expected[name]) for name, answer in wrong.items()}
+    wrong = {name: status for name, status in statuses.items() if status != expected[name]}
+    assert not wrong, {name: (status, "expected", expected[name]) for name, status in wrong.items()}
 
 
-@pytest.mark.parametrize("data", [WHOLE, FLOAT, KERNEL, INTERVALS], ids=["int", "float32", "paper", "intervals"])
+@pytest.mark.parametrize("data", [INTEGER, FLOAT, KERNEL, INTERVALS], ids=["int", "float32", "paper", "intervals"])
 def test_the_files_they_are_made_from_are_good(data):
     assert (python_status(data), native_status(data)) == (Status.OK, Status.OK)
 
@@ -78,8 +78,8 @@ def _at_the_caps() -> dict[str, bytes]:
         "escapes": '{"a":"\\u0000\\ud800\\"\\\\\\/\\b\\f\\n\\r\\t"}',
         "space": ' \t\r\n{ "a" : [ ] , "b" : { } }\n',
     }
-    files = {name: with_sections(WHOLE, {Section.METADATA: text.encode()}) for name, text in texts.items()}
-    files |= {f"width {w}": with_fields(KERNEL, Section.PART, width=w) for w in (1e-30, 1e30)}
+    files = {name: with_sections(INTEGER, {Section.METADATA: text.encode()}) for name, text in texts.items()}
+    files |= {f"width {w}": with_fields(KERNEL, Section.ROW_GROUP, width=w) for w in (1e-30, 1e30)}
     for name, value in {"large": 1e36, "subnormal": 1e-45}.items():
         files[f"{name} gain"] = with_bytes(FLOAT, Section.GAIN, 0, "f", value)
         files[f"{name} counter"] = with_bytes(FLOAT, Section.COUNTERS, 0, "f", -value)
@@ -94,8 +94,8 @@ def _at_the_caps() -> dict[str, bytes]:
     zeros = {f"{n} of {rows} rows": intervals_of(rows, n, 256) for rows, n in ((1, 1), (9, 9), (98, 15), (99, 16))}
     files |= {f"256 bins, {name}": with_sections(FLOAT, {Section.INTERVALS: table}) for name, table in zeros.items()}
     files["intervals without a task"] = with_fields(INTERVALS, Section.MODEL, task=0)
-    files["65,536 buckets"] = bare_file(part={"n_buckets": 65_536})
-    files["65,536 outputs"] = bare_file(part={"n_numbers": 65_536, "n_gains": 65_536}, n_outputs=65_536)
+    files["65,536 buckets"] = bare_file(group={"n_buckets": 65_536})
+    files["65,536 outputs"] = bare_file(group={"n_numbers": 65_536, "n_gains": 65_536}, n_outputs=65_536)
     return files
 
 
@@ -103,18 +103,18 @@ def test_at_the_caps_files_are_good():
     for name, data in _at_the_caps().items():
         assert (python_status(data), native_status(data)) == (Status.OK, Status.OK), name
     # Sizes at their caps together cost more than the default limits: the caller must raise those.
-    most, raised = bare_file(part={"n_rows": 65_536, "n_concat": 4_096, "counter_type": 3}), 2**63
+    most, raised = bare_file(group={"n_rows": 65_536, "n_concat": 4_096, "counter_type": 3}), 2**63
     limits = {"max_memory": raised, "max_work": raised}
     assert (python_status(most, **limits), native_status(most, **limits)) == (Status.OK, Status.OK)
 
 
 def test_the_message_names_the_file_and_the_status(tmp_path):
     path = tmp_path / "model.rsk"
-    path.write_bytes(WHOLE[:-8])
+    path.write_bytes(INTEGER[:-8])
     with pytest.raises(FormatError, match=r"model\.rsk: the file is shorter than it says.*TRUNCATED, status 13"):
         repsketch.load(path)
     with pytest.raises(ValueError, match="TRUNCATED"):
-        from_bytes(WHOLE[:-8])
+        from_bytes(INTEGER[:-8])
 
 
 # ---- 60: not a regular file, or its size changes while read ----
@@ -138,12 +138,12 @@ def test_60_a_directory(tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 def test_60_a_pipe_is_refused_without_waiting_for_its_other_end(tmp_path):
-    path, answers = tmp_path / "pipe.rsk", []
+    path, statuses = tmp_path / "pipe.rsk", []
     os.mkfifo(path)
-    reader = threading.Thread(target=lambda: answers.append(refused(path)), daemon=True)
+    reader = threading.Thread(target=lambda: statuses.append(refused(path)), daemon=True)
     reader.start()
     reader.join(timeout=20)
-    assert answers == [Status.NOT_REGULAR]
+    assert statuses == [Status.NOT_REGULAR]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no /dev/zero here")

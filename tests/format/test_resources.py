@@ -1,6 +1,6 @@
 """A small file costs little, whatever sizes it declares: memory below its own size and 1 MiB, and 10 ms of CPU time.
 
-The one test of this project that looks at a clock: that a hostile file cannot stall a service is part of the format's
+The one test of this project that looks at a clock: that a hostile file cannot stall a service belongs to the format's
 contract. It counts CPU time, takes the best of a few runs, and most files need a tenth of what is allowed.
 """
 
@@ -27,9 +27,9 @@ MOST_SECONDS = 0.010
 RUNS = 5
 MILLION, MANY, CODES = 1 << 20, 65_536, 4_096  # the caps
 WIDE = dict.fromkeys(("n_features", "n_columns", "n_values", "n_components"), MILLION)
-WHOLE = {"precision": 1, "low": -1, "high": 1}
+INTEGER = {"precision": 1, "low": -1, "high": 1}
 INT4 = 3
-#: Own parts: hash, directions, hash parameters.
+#: Groups of rows with own codes: hash, directions, hash parameters.
 FAMILIES = {
     "L2": {"hash": 0, "n_parameters": 1, "width": 1.0},
     "Gaussian L2": {"hash": 0, "directions": 1, "n_parameters": 1, "width": 1.0},
@@ -42,14 +42,14 @@ POOLS = {"ternary": {"hash": 16}, "sparse": {"hash": 17, "n_nonzeros": 3}}
 POOLS = {name: fields | {"fold": 1, "n_levels": 2, "counter_type": INT4} for name, fields in POOLS.items()}
 
 
-def own_parts() -> dict[str, bytes]:
+def own_groups() -> dict[str, bytes]:
     """A million columns, and as many codes as there may be, in 320 bytes; as many rows as there may be in 64 KiB."""
     files = {}
     for name, fields in FAMILIES.items():
         for n_rows, n_concat, precision in itertools.product((1, MANY), (1, CODES), (0, 1)):
-            part = fields | {"n_rows": n_rows, "n_concat": n_concat, "counter_type": INT4}
+            group = fields | {"n_rows": n_rows, "n_concat": n_concat, "counter_type": INT4}
             title = f"{name}, {n_rows} rows of {n_concat} codes, {'int' if precision else 'float32'}"
-            files[title] = bare_file(part=part, **WIDE, **(WHOLE if precision else {}))
+            files[title] = bare_file(group=group, **WIDE, **(INTEGER if precision else {}))
     return files
 
 
@@ -62,19 +62,19 @@ def pools() -> dict[str, bytes]:
     for (kind, (model, sections)), (name, fields) in itertools.product(kinds.items(), POOLS.items()):
         for flags, n_codes in itertools.product((0, 2, 16, 18), (1, MANY)):
             has_list = n_codes > 1
-            part = fields | {"flags": flags | has_list, "n_codes": n_codes}
+            group = fields | {"flags": flags | has_list, "n_codes": n_codes}
             lists = {Section.INDICES: bytes(2)} if has_list else {}
-            files[f"{name} pool of {n_codes} over {kind}, flags {flags}"] = bare_file(sections | lists, part, **model)
-        part = {"hash": 18, "threshold_nbytes": 4, "fold": 1, "n_levels": 2, "n_codes": 1}
+            files[f"{name} pool of {n_codes} over {kind}, flags {flags}"] = bare_file(sections | lists, group, **model)
+        group = {"hash": 18, "threshold_nbytes": 4, "fold": 1, "n_levels": 2, "n_codes": 1}
         sections = sections | {Section.CODE_COLUMNS: bytes(3), Section.THRESHOLDS: bytes(4)}
-        files[f"threshold pool over {kind}"] = bare_file(sections, part, **model)
+        files[f"threshold pool over {kind}"] = bare_file(sections, group, **model)
     return files
 
 
 def projections() -> dict[str, bytes]:
     """Matrices of 64 KiB and less."""
     files = {}
-    part = POOLS["sparse"]
+    group = POOLS["sparse"]
     for n_values, p in ((1 << 18, 1), (1, 1 << 18), (512, 512)):
         sizes = {
             "n_features": n_values,
@@ -84,15 +84,15 @@ def projections() -> dict[str, bytes]:
             "projection": 4,
         }
         matrix = {Section.PROJECTION: np.full(n_values * p // 4, 0x11, "u1").tobytes()}
-        files[f"ternary {n_values} x {p}, int"] = bare_file(matrix, part, **sizes, **WHOLE, limit=1)
+        files[f"ternary {n_values} x {p}, int"] = bare_file(matrix, group, **sizes, **INTEGER, limit=1)
         if p < MANY:
             matrix[Section.PROJECTION_SCALES] = np.ones(p, "<f4").tobytes()
-            files[f"ternary {n_values} x {p}, float32"] = bare_file(matrix, part, **sizes)
+            files[f"ternary {n_values} x {p}, float32"] = bare_file(matrix, group, **sizes)
     sizes = {"n_features": MANY, "n_columns": MANY, "n_values": MANY}
-    files["int8"] = bare_file({Section.PROJECTION: bytes(MANY)}, part, **sizes, **WHOLE, projection=3, limit=1)
+    files["int8"] = bare_file({Section.PROJECTION: bytes(MANY)}, group, **sizes, **INTEGER, projection=3, limit=1)
     linear = {Section.LINEAR: bytes(60_000), Section.LINEAR_GAIN: np.ones(1, "<f4").tobytes()}
     n = dict.fromkeys(WIDE, 60_000)
-    files["linear term"] = bare_file(linear, {"hash": 2}, **n, **WHOLE, linear=3, n_linear_gains=1)
+    files["linear term"] = bare_file(linear, {"hash": 2}, **n, **INTEGER, linear=3, n_linear_gains=1)
     return files
 
 
@@ -121,12 +121,12 @@ def counters() -> dict[str, bytes]:
     for n_rows, n_buckets, q in ((MANY, 2, 1), (2, MANY, 1), (16, 2, CODES), (1, 2, 12_000)):
         shape = {"n_rows": n_rows, "n_buckets": n_buckets, "n_numbers": q, "counter_type": INT4}
         title = f"{n_rows} x {n_buckets} x {q}"
-        for precision, model in {"int": WHOLE, "float32": {}}.items():
-            files[f"counters, {title}, {precision}"] = bare_file(part=shape, **model, n_outputs=q)
+        for precision, model in {"int": INTEGER, "float32": {}}.items():
+            files[f"counters, {title}, {precision}"] = bare_file(group=shape, **model, n_outputs=q)
             decode = {Section.DECODE: bytes(q * (1 if model else 4))}
             files[f"shared decode, {title}, {precision}"] = bare_file(decode, shape | {"decode": 1}, **model)
     rows = {"n_rows": MANY, "decode": 2, "counter_type": INT4}
-    files["decode of rows"] = bare_file({Section.DECODE: bytes(MANY)}, rows, **WHOLE)
+    files["decode of rows"] = bare_file({Section.DECODE: bytes(MANY)}, rows, **INTEGER)
     pairs = POOLS["ternary"] | {"flags": 1, "n_rows": MANY, "n_concat": 2, "n_codes": 2, "n_buckets": 4}
     files["indices"] = bare_file({Section.INDICES: bytes(packed_nbytes(2 * MANY, 1))}, pairs)
     return files
@@ -137,10 +137,10 @@ def texts() -> dict[str, bytes]:
     n = 3_000
     short = [f"{i:x}" for i in range(n)]
     model = {"n_outputs": n, "n_classes": n, "task": 1}
-    part = {"n_numbers": n, "counter_type": INT4}
-    labels = {"whole numbers": np.arange(n), "floats": np.arange(n) / 2, "texts": np.array(short)}
+    group = {"n_numbers": n, "counter_type": INT4}
+    labels = {"integers": np.arange(n), "floats": np.arange(n) / 2, "texts": np.array(short)}
     labels["one long text"] = np.array([*short[:-1], "x" * 1024])
-    files = {f"labels, {name}": bare_file({Section.CLASSES: encode_classes(array)}, part, **model)
+    files = {f"labels, {name}": bare_file({Section.CLASSES: encode_classes(array)}, group, **model)
              for name, array in labels.items()}  # fmt: skip
     files["names"] = bare_file({Section.NAMES: encode_strings(short)}, **dict.fromkeys(WIDE, n))
     units = [
@@ -191,7 +191,7 @@ def declared() -> dict[str, bytes]:
         chosen = {name: cap for name, cap, is_large in zip(sizes, caps, choice, strict=True) if is_large}
         model = {"n_outputs": chosen.pop("n_outputs")} if "n_outputs" in chosen else {}
         name, fields = list(kinds.items())[sum(choice) % len(kinds)]
-        for precision in (WHOLE, {}):
+        for precision in (INTEGER, {}):
             data = bare_file(small, fields | chosen, **model, **precision, **WIDE)
             files[f"{name}, {chosen | model}, {'int' if precision else 'float32'}"] = data
     return files
@@ -230,7 +230,7 @@ def best_seconds(read: Callable[[bytes], Status], data: bytes) -> float:
     return best
 
 
-MAKERS = (own_parts, pools, projections, columns, counters, texts, intervals, declared)
+MAKERS = (own_groups, pools, projections, columns, counters, texts, intervals, declared)
 
 
 @cache

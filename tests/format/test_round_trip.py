@@ -57,7 +57,7 @@ def check_same(again: Sketch, sketch: Sketch, X: np.ndarray) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("reader", ["python", "core"])
-def test_random_forms(seed, reader, tmp_path):
+def test_random_models(seed, reader, tmp_path):
     """Files checked by the reader in Python, and by the one in C, on whose word ``load`` makes the same sketch."""
     model = random_model(seed)
     data = model_to_bytes(model)
@@ -73,15 +73,15 @@ def test_every_kind_of_section(model, tmp_path):
     check_same(loaded(sketch, tmp_path), sketch, RNG.normal(size=(40, model.n_features)).astype(np.float32))
 
 
-def test_a_form_of_too_many_sections_cannot_be_saved():
-    """Four parts that all have everything: the format allows 32 sections."""
+def test_a_model_of_too_many_sections_cannot_be_saved():
+    """Four groups of rows that all have everything: the format allows 32 sections."""
     model = integer_model()
     with pytest.raises(InputError, match="the sketch needs 41 sections in a file; allowed are 32"):
         model_to_bytes(replace(model, row_groups=model.row_groups[2:3] * 4))
 
 
-def test_another_form_is_another_file(tmp_path):
-    """What is replaced in a form that was read must not be answered from the file it was read from."""
+def test_another_model_is_another_file(tmp_path):
+    """What is replaced in a model that was read must not be taken from the file it was read from."""
     again = loaded(CompiledSketch(integer_model()), tmp_path).model
     moved = replace(again, offset=again.offset + 1)
     assert again.stored is not None
@@ -154,11 +154,11 @@ def test_refitted_and_quantised(tmp_path):
 @pytest.mark.parametrize(("aggregate", "n_groups"), [("mean", 1), ("median_of_means", 1), ("median_of_means", 3)])
 @pytest.mark.parametrize("n_gains", [1, 2])
 def test_what_the_paper_would_write_otherwise(aggregate, n_groups, n_gains):
-    """One gain for all outputs, or a median of one group: kept as it was."""
+    """One gain for all outputs, or a median of one group: stored as it was."""
     hashes = lsh.RowHashes(lsh.L2(1.0, directions="gaussian"), 6, 8, 3, seed=1)
     counters = RNG.normal(size=(6, 8, 2)).astype(np.float32)
-    part = RowGroup(hashes, counters, np.full(n_gains, 2, np.float32), aggregate=aggregate, n_groups=n_groups)
-    data = model_to_bytes(Model(repsketch.model.inputs.Inputs(3), None, (part,), np.zeros(2, np.float32)))
+    group = RowGroup(hashes, counters, np.full(n_gains, 2, np.float32), aggregate=aggregate, n_groups=n_groups)
+    data = model_to_bytes(Model(repsketch.model.inputs.Inputs(3), None, (group,), np.zeros(2, np.float32)))
     assert from_bytes(data).to_bytes() == data
 
 
@@ -197,8 +197,8 @@ def test_two_classes_of_one_output(labels, tmp_path):
 
 def _with_outputs(n: int) -> Model:
     model = small_model()
-    part = replace(model.row_groups[0], counters=RNG.normal(size=(2, 2, n)).astype(np.float32))
-    return replace(model, row_groups=(part,), offset=RNG.normal(size=n).astype(np.float32))
+    group = replace(model.row_groups[0], counters=RNG.normal(size=(2, 2, n)).astype(np.float32))
+    return replace(model, row_groups=(group,), offset=RNG.normal(size=n).astype(np.float32))
 
 
 def test_categories(tmp_path):
@@ -288,7 +288,7 @@ def test_descriptions_are_json_and_true(tmp_path):
         assert sum(facts["sections"].values()) <= facts["file_nbytes"]
         assert facts["device_nbytes"] == sketch.nbytes
         assert (facts["n_features"], facts["n_outputs"]) == (sketch.n_features, sketch.n_outputs)
-        assert [part["n_rows"] for part in facts["parts"]] == [part.n_rows for part in sketch.model.row_groups]
+        assert [group["n_rows"] for group in facts["row_groups"]] == [group.n_rows for group in sketch.model.row_groups]
         assert facts["is_additive"] == (isinstance(sketch, KernelSketch) and sketch.sums is not None)
 
 

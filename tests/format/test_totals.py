@@ -29,9 +29,9 @@ def wide(n: int) -> dict[str, int]:
 
 
 COSTLY = {
-    "500 MB of directions from 352 bytes": (352, lambda: bare_file(part=L2 | {"n_concat": 4096}, **wide(16_000))),
-    "hours": (352, lambda: bare_file(part=L2 | {"n_concat": 4096}, **wide(1 << 20))),
-    "scratch of 512 MB": (3 << 20, lambda: bare_file(part=GROUPS, n_outputs=32)),
+    "500 MB of directions from 352 bytes": (352, lambda: bare_file(group=L2 | {"n_concat": 4096}, **wide(16_000))),
+    "hours": (352, lambda: bare_file(group=L2 | {"n_concat": 4096}, **wide(1 << 20))),
+    "scratch of 512 MB": (3 << 20, lambda: bare_file(group=GROUPS, n_outputs=32)),
 }
 
 
@@ -48,8 +48,8 @@ def records_of(data: bytes) -> Totals:
     """The totals that the Python reader computes of an accepted file."""
     found = []
 
-    def listen(model, parts):
-        found.append(totals_of(model, parts))
+    def listen(model, groups):
+        found.append(totals_of(model, groups))
         return found[-1]
 
     with pytest.MonkeyPatch.context() as patch:
@@ -65,13 +65,13 @@ def check_bounds(data: bytes) -> None:
     assert taken <= memory <= LOOSE * taken + FIXED
 
 
-def test_totals_bound_what_random_forms_take():
+def test_totals_bound_what_random_models_take():
     for seed in range(280):
         check_bounds(model_to_bytes(random_model(seed)))
 
 
 @pytest.mark.slow
-def test_totals_bound_what_thousands_of_random_forms_take():
+def test_totals_bound_what_thousands_of_random_models_take():
     for seed in range(280, 4_000):
         check_bounds(model_to_bytes(random_model(seed, largest=[5, 40, 400][seed % 3])))
 
@@ -119,7 +119,7 @@ def test_the_caller_sets_the_limits(sketch, tmp_path):
 
 @pytest.mark.parametrize("name", ["max_nbytes", "max_memory", "max_work"])
 @pytest.mark.parametrize("limit", [-1, 2**64, "64 MB", 1e9])
-def test_a_limit_is_a_whole_number(name, limit):
+def test_a_limit_is_an_integer(name, limit):
     with pytest.raises(InputError, match=f"{name}=.*; allowed is an integer from 0 to"):
         from_bytes(kernel_sketch().to_bytes(), use_native=False, **{name: limit})
 

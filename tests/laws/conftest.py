@@ -94,7 +94,7 @@ def weighted_points():
 
 @pytest.fixture(scope="session")
 def modest_points():
-    """Weights so small that all sums of a test stay below 2**53 steps, the whole numbers float64 holds."""
+    """Weights so small that all sums of a test stay below 2**53 steps, the integers float64 holds."""
     return _weighted_points(largest_weight=2.0**53 * STEP / (4 * MOST_POINTS))
 
 

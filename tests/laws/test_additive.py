@@ -25,11 +25,11 @@ def test_order_does_not_matter(blank, weighted_points, state, data):
 def test_partitioning_does_not_matter(blank, weighted_points, state, data):
     empty, (points, weights) = data.draw(blank), data.draw(weighted_points)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(points)), max_size=3)))
-    parts = zip(np.split(points, cuts), np.split(weights, cuts), strict=True)
+    chunks = zip(np.split(points, cuts), np.split(weights, cuts), strict=True)
     streamed = merged = empty
-    for part in parts:
-        streamed = streamed.add(*part)
-        merged = merged.merge(empty.add(*part))
+    for chunk in chunks:
+        streamed = streamed.add(*chunk)
+        merged = merged.merge(empty.add(*chunk))
     assert state(streamed) == state(merged) == state(empty.add(points, weights))
 
 
@@ -96,8 +96,8 @@ def test_every_row_holds_the_total(blank, weighted_points, data):
 
 @given(data=st.data())
 def test_weights_are_rounded_once_and_by_half_a_step(blank, weighted_points, data):
-    """Python's whole numbers as the oracle for the total."""
+    """Python's integers as the oracle for the total."""
     sketch, (points, weights) = data.draw(blank), data.draw(weighted_points)
     step = sketch.sums.step
-    whole = [[round(weight / step) for weight in column] for column in weights.T.tolist()]
-    assert sketch.add(points, weights).sums.total.tolist() == [sum(column) for column in whole]
+    integers = [[round(weight / step) for weight in column] for column in weights.T.tolist()]
+    assert sketch.add(points, weights).sums.total.tolist() == [sum(column) for column in integers]

@@ -22,7 +22,7 @@ def test_groups_partition_the_rows(size):
 
 
 @given(SIZES)
-def test_groups_are_whole_number_division(size):
+def test_groups_are_integer_division(size):
     n_rows, n_groups = size
     expected = [i * n_rows // n_groups for i in range(n_groups + 1)]
     assert group_bounds(n_rows, n_groups).tolist() == expected

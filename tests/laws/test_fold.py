@@ -40,7 +40,7 @@ def test_only_sixteen_bits_count(codes, seed, n_buckets):
 
 
 @given(SHAPES.flatmap(lambda shape: arrays(np.int16, shape)), SEEDS, BUCKETS)
-def test_universal_fold_in_whole_numbers(codes, seed, n_buckets):
+def test_universal_fold_in_integers(codes, seed, n_buckets):
     """The formula of the module, in Python's own integers."""
     addends, multipliers = draw_multipliers(seed, 1, len(codes))
     expected = []

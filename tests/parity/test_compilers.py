@@ -77,7 +77,7 @@ def library(request, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def cases():
-    """Files, inputs, and the oracle's outputs: a few forms of every theme."""
+    """Files, inputs, and the oracle's outputs: a few models of every theme."""
     found = []
     for seed in range(N_FORMS):
         model = random_model(10_000 + seed)
@@ -101,11 +101,11 @@ def test_outputs(library, cases, way):
             status = library.shim_predict(data, len(data), number, compact, one_by_one, X, n, found)
             assert status == 0
             differing = int((found.view(np.int32) != wanted[:n].view(np.int32)).sum())
-            assert differing == 0, f"form {seed}, {isa}: {differing} outputs of {found.size} differ"
+            assert differing == 0, f"model {seed}, {isa}: {differing} outputs of {found.size} differ"
 
 
 def test_the_library_has_the_isas_of_the_installed_core(library):
-    native = pytest.importorskip("repsketch._native", reason="the package was installed without its compiled part")
+    native = pytest.importorskip("repsketch._native", reason="the package was installed without its C core")
     found = {name: number for name, number in ISAS.items() if library.shim_isa_exists(number)}
     assert found == native.isas()
 

@@ -1,6 +1,6 @@
 """The C core against the oracle: bucket numbers, then accumulators, then outputs, all to the last bit.
 
-A million rows and more over random forms of every kind, at every instruction set; then every other way into the core:
+A million rows and more over random models of every kind, at every instruction set; then every other way into the core:
 compact plans, single rows, threads, sparse rows, rows of bytes, strides.
 """
 
@@ -20,7 +20,7 @@ from repsketch.model.oracle import accumulators, buckets, query
 from repsketch.model.rows import RowGroup
 from support.models import FAMILIES, POOLS, THEMES, random_inputs, random_model
 
-native = pytest.importorskip("repsketch._native", reason="the package was installed without its compiled part")
+native = pytest.importorskip("repsketch._native", reason="the package was installed without its C core")
 
 N_FORMS, N_FAST = 13 * len(THEMES), 3 * len(THEMES)  # random models; those that the fast tests run
 ISAS = native.isas()
@@ -35,10 +35,10 @@ def seeds(step: int) -> list:
 
 
 def n_rows_of(model: Model) -> int:
-    """Rows to compare: many where the oracle is quick, never a whole number of blocks."""
+    """Rows to compare: many where the oracle is quick, never a multiple of a block."""
     work = model.inputs.n_values * model.n_coordinates
-    for part in model.row_groups:
-        work += part.n_rows * (part.hashes.n_concat * (8 + part.hashes.n_features) + 2 * part.counters.shape[2])
+    for group in model.row_groups:
+        work += group.n_rows * (group.hashes.n_concat * (8 + group.hashes.n_features) + 2 * group.counters.shape[2])
     return int(np.clip(50_000_000 // work, 1_000, MOST_ROWS)) | 1
 
 
@@ -47,7 +47,7 @@ class Truth:
     """What the oracle says."""
 
     buckets: np.ndarray  #: (n, rows)
-    accumulators: np.ndarray  #: (n, parts, outputs), their 32 bits
+    accumulators: np.ndarray  #: (n, groups of rows, outputs), their 32 bits
     outputs: np.ndarray  #: (n, outputs), their 32 bits
 
     @classmethod
@@ -201,11 +201,11 @@ def test_rows_of_bytes(seed):
 
 
 def options_of(model: Model) -> set[str]:
-    """The choices a form makes, as words; those of hashing with the precision they are made in."""
+    """The choices of a model, as words; those of hashing with the precision they are made in."""
     inputs, projection, kind = model.inputs, model.projection, model.precision
     found = {
         kind,
-        f"{len(model.row_groups)} parts",
+        f"{len(model.row_groups)} groups",
         f"{kind} projection {None if projection is None else projection.kind}",
         f"{kind} linear {None if model.linear is None else model.linear.dtype}",
         f"{kind} stored as {inputs.stored_as}" if inputs.scales is not None else "no scales",
@@ -223,30 +223,30 @@ def options_of(model: Model) -> set[str]:
     if projection is not None:
         found |= {f"{kind} {name} {getattr(projection, name) is not None}" for name in ("shift", "multipliers")}
         found |= {f"right shift {projection.right_shift > 0}"} if model.is_integer else set()
-    for part in model.row_groups:
-        found |= {f"{kind} {word}" for word in options_of_part(part)}
-        found.add(f"R {part.hashes.n_buckets}")
+    for group in model.row_groups:
+        found |= {f"{kind} {word}" for word in options_of_group(group)}
+        found.add(f"R {group.hashes.n_buckets}")
     return found
 
 
-def options_of_part(part: RowGroup) -> set[str]:
-    hashes = part.hashes
-    decode = "rows" if part.row_decode is not None else "shared" if part.shared_decode is not None else None
+def options_of_group(group: RowGroup) -> set[str]:
+    hashes = group.hashes
+    decode = "rows" if group.row_decode is not None else "shared" if group.shared_decode is not None else None
     found = {
-        f"source {part.source}", f"counters {part.counter_type}", f"aggregate {part.aggregate}", f"decode {decode}",
-        f"K {hashes.n_concat}", f"even groups {part.n_groups % 2 == 0}", f"gains {min(len(part.gain), 2)}",
+        f"source {group.source}", f"counters {group.counter_type}", f"aggregate {group.aggregate}", f"decode {decode}",
+        f"K {hashes.n_concat}", f"even groups {group.n_groups % 2 == 0}", f"gains {min(len(group.gain), 2)}",
         "width up to 30" if hashes.n_features <= 30 else "width up to 128" if hashes.n_features <= 128 else "wide",
     }  # fmt: skip
-    found |= {"many rows"} if part.n_rows > 256 else set()
-    found |= {"one row"} if part.n_rows == 1 else set()
+    found |= {"many rows"} if group.n_rows > 256 else set()
+    found |= {"one row"} if group.n_rows == 1 else set()
     found |= {f"w {hashes.width_bits}"} if hashes.width_bits is not None else set()
     found |= {f"p {hashes.n_features}"} if hashes.n_features < 4 else set()
-    found |= {"decode shift"} if part.decode_shift else set()
+    found |= {"decode shift"} if group.decode_shift else set()
     if isinstance(hashes, RowHashes):
         family = f"{hashes.family.name} {getattr(hashes.family, 'directions', '')}".strip()
         found.add(f"{family} {hashes.fold}")
         if family == "l2 ternary" and hashes.fold == "universal" and hashes.n_concat == 1 and hashes.width_bits == 8:
-            found.add(f"table of codes {part.counter_type}")
+            found.add(f"table of codes {group.counter_type}")
         return found
     pool, kind = hashes.pool, hashes.pool.kind
     found |= {f"pool {kind} {'bits' if pool.is_binary else 'levels'}", f"indices {hashes.indices is not None}"}
@@ -261,17 +261,26 @@ def options_of_part(part: RowGroup) -> set[str]:
 
 
 def wanted_options() -> set[str]:
-    """What must occur, of the whole form, of one precision, and of both."""
-    wanted = {"float32", "int", "1 parts", "2 parts", "4 parts", "some columns", "all columns", "no scales"}
+    """What must occur: in any precision, in one, and in both."""
+    wanted = {
+        "float32",
+        "int",
+        "1 groups of rows",
+        "2 groups of rows",
+        "4 groups of rows",
+        "some columns",
+        "all columns",
+        "no scales",
+    }
     wanted |= {"many outputs", "all boolean", "many categories", "right shift True", "right shift False"}
     wanted |= {f"{name} {n}" for name in ("centers", "scales") for n in (None, 1, 2)}
     wanted |= {f"R {n}" for n in (2, 3, 4, 8, 16, 17, 64, 100, 256, 1000, 4096, 5000, 65_535, 65_536)}
     wanted |= {f"float32 projection {k}" for k in (None, "shift", "float32", "int8", "ternary")}
     wanted |= {"float32 linear None", "float32 linear float32", "float32 counters float32"}
-    whole = [f"projection {k}" for k in (None, "int8", "ternary")] + [f"linear {k}" for k in (None, "int8", "int16")]
-    whole += [f"w {w}" for w in (0, 1, 4, 6, 8, 12, 15)] + ["multipliers True", "multipliers False", "decode shift"]
-    whole += ["thresholds of 1 bytes", "thresholds of 2 bytes", "table of codes int8", "table of codes int4"]
-    wanted |= {f"int {word}" for word in whole}
+    of_int = [f"projection {k}" for k in (None, "int8", "ternary")] + [f"linear {k}" for k in (None, "int8", "int16")]
+    of_int += [f"w {w}" for w in (0, 1, 4, 6, 8, 12, 15)] + ["multipliers True", "multipliers False", "decode shift"]
+    of_int += ["thresholds of 1 bytes", "thresholds of 2 bytes", "table of codes int8", "table of codes int4"]
+    wanted |= {f"int {word}" for word in of_int}
     words = [f"stored as {k}" for k in ("float32", "bfloat16", "float8")] + ["missing", "nothing missing"]
     words += [f"column {k}" for k in ("numeric", "boolean", "categorical")] + ["shift True", "shift False"]
     words += [f"counters {k}" for k in ("int16", "int8", "int4")] + ["source projected", "source values"]
@@ -314,15 +323,15 @@ def test_inputs_have_what_they_promise():
 
 
 def largest(hashes: RowHashes | PooledRows, n_outputs: int = 1) -> Model:
-    """A form of this one part, over all-boolean columns or plain numbers."""
+    """A model of this one group of rows, over all-boolean columns or plain numbers."""
     rng = np.random.default_rng(0)
-    is_whole = hashes.width_bits is not None
-    inputs = Inputs(hashes.n_features, limits=(-127, 127) if is_whole else None)
+    is_integer = hashes.width_bits is not None
+    inputs = Inputs(hashes.n_features, limits=(-127, 127) if is_integer else None)
     shape = (hashes.n_rows, hashes.n_buckets, n_outputs)
-    counters = rng.integers(-7, 8, shape, np.int8) if is_whole else rng.standard_normal(shape, np.float32)
+    counters = rng.integers(-7, 8, shape, np.int8) if is_integer else rng.standard_normal(shape, np.float32)
     gain = rng.standard_normal(n_outputs, np.float32)
-    part = RowGroup(hashes, counters, gain, "int8" if is_whole else "float32", aggregate="sum")
-    return Model(inputs, None, (part,), rng.standard_normal(n_outputs, np.float32))
+    group = RowGroup(hashes, counters, gain, "int8" if is_integer else "float32", aggregate="sum")
+    return Model(inputs, None, (group,), rng.standard_normal(n_outputs, np.float32))
 
 
 def sparse_pool(n_codes: int, n_features: int, width_bits: int | None, **options) -> CodePool:

@@ -18,10 +18,10 @@ VECTORS = json.loads((Path(__file__).parents[2] / "docs/spec/vectors.json").read
 @pytest.mark.parametrize(
     "seed", [seed if seed < N_FAST else pytest.param(seed, marks=pytest.mark.slow) for seed in range(N_FORMS)]
 )
-def test_form(seed):
+def test_model(seed):
     model = random_model(20_000 + seed)
     X = random_inputs(model, 4, seed)
-    by_page = plain.PlainForm(model)
+    by_page = plain.PlainModel(model)
     found = buckets(model, X), accumulators(model, X), query(model, X)
     for i, row in enumerate(X):
         bucket, accumulated, output = by_page.evaluate(row)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-#: Chance that a check rejects a correct library, over the seeds it might have been given.
-CHANCE = 1e-6
+#: Probability that a check rejects a correct library, over the seeds it might have been given.
+PROBABILITY = 1e-6
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +27,7 @@ def _rate_agrees(hits: int, trials: int, probability: float) -> bool:
     Solved for t, with b = ln(2 / 1e-6) / n: t = b/3 + sqrt(b**2 / 9 + 2 p (1 - p) b). It is 5.4
     standard deviations of the binomial, and unlike these it holds for rare events too.
     """
-    b = np.log(2.0 / CHANCE) / trials
+    b = np.log(2.0 / PROBABILITY) / trials
     tolerance = b / 3.0 + np.sqrt(b**2 / 9.0 + 2.0 * probability * (1.0 - probability) * b)
     return bool(abs(hits / trials - probability) < tolerance)
 
@@ -54,7 +54,7 @@ def _counts_agree(counts: np.ndarray, probabilities: np.ndarray) -> bool:
     """Pearson: sum (count - n p)**2 / (n p) stays below the 1 - 1e-6 quantile of chi-square, outcomes - 1 degrees."""
     expected = counts.sum() * probabilities
     statistic = ((counts - expected) ** 2 / expected).sum()
-    return bool(statistic < stats.chi2.isf(CHANCE, counts.size - 1))
+    return bool(statistic < stats.chi2.isf(PROBABILITY, counts.size - 1))
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +69,7 @@ def _distribution_agrees(draws: np.ndarray, distribution: Callable) -> bool:
     heights = distribution(np.sort(draws, axis=None).astype(np.float64))
     steps = np.arange(n + 1) / n
     distance = max((steps[1:] - heights).max(), (heights - steps[:-1]).max())
-    return bool(distance < np.sqrt(np.log(2.0 / CHANCE) / (2.0 * n)))
+    return bool(distance < np.sqrt(np.log(2.0 / PROBABILITY) / (2.0 * n)))
 
 
 @pytest.fixture(scope="session")

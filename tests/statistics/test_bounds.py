@@ -42,7 +42,7 @@ def _medians(rows, n_rows, n_groups, n_draws=N_DRAWS):
 
 
 def _most_failures(delta, n_draws=N_DRAWS):
-    """What a binomial of ``n_draws`` draws with probability delta passes with a chance below 1e-6."""
+    """What a binomial of ``n_draws`` draws with probability delta passes with a probability below 1e-6."""
     return stats.binom.isf(1e-6, n_draws, delta)
 
 

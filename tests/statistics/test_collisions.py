@@ -118,20 +118,20 @@ def test_eight_ternary_coordinates_are_not_gaussian(rate_agrees):
 def test_two_ternary_coordinates_by_enumeration(difference):
     """Sum over the nine pairs (a, b) of P(a) P(b) max(0, 1 - |a u + b v|), (u, v) in units of r / sqrt 3."""
     u, v = np.sqrt(3.0) * np.array(difference)
-    chance = {-1: 1 / 6, 0: 2 / 3, 1: 1 / 6}
-    expected = sum(chance[a] * chance[b] * max(0.0, 1.0 - abs(a * u + b * v)) for a in chance for b in chance)
+    p = {-1: 1 / 6, 0: 2 / 3, 1: 1 / 6}
+    expected = sum(p[a] * p[b] * max(0.0, 1.0 - abs(a * u + b * v)) for a in p for b in p)
     assert lsh.L2(1.0).collision_probability([0.0, 0.0], difference) == pytest.approx(expected, abs=1e-12)
 
 
 def test_row_kernel_is_the_rate_over_offsets(rate_agrees):
-    """The kernel "as hashed": one drawn direction kept, only the offsets vary."""
+    """The kernel "as hashed": one direction is fixed, only the offsets vary."""
     family = lsh.L2(1.0)
     pair = np.stack([np.zeros(8), 0.9 * RATIOS[:8] / np.linalg.norm(RATIOS[:8])])
     drawn = family.sample(8, n_rows=6, random_state=2)
     row = int(np.argmin(np.abs(family_rates(family, pair, drawn) - 0.5)))  # neither sure nor impossible
-    kept = {"directions": np.repeat(drawn.parameters["directions"][row : row + 1], N_ROWS, axis=0)}
+    fixed = {"directions": np.repeat(drawn.parameters["directions"][row : row + 1], N_ROWS, axis=0)}
     offsets = to_unit(words(77, Stream.OFFSET, N_ROWS, 1, 1)[..., 0])
-    functions = replace(drawn, n_rows=N_ROWS, parameters=kept | {"offsets": offsets})
+    functions = replace(drawn, n_rows=N_ROWS, parameters=fixed | {"offsets": offsets})
     codes = family.hash(pair, functions)
     hits = (codes[0] == codes[1]).sum()
     rate = family.row_kernel(pair[:1], pair[1:], functions)[0, 0]
@@ -158,10 +158,10 @@ def test_ternary_on_a_lattice_beyond_eight_coordinates(difference):
     functions = family.sample(len(difference), n_rows=60_000, random_state=5)
     codes = family.hash(np.stack([np.zeros_like(difference), difference]), functions)[:, :, 0]
     rate = (codes[0] == codes[1]).mean()
-    chance = float(family.collision_probability(np.zeros_like(difference), difference))
-    tolerance = 5.0 * np.sqrt(chance * (1.0 - chance) / 60_000)
-    assert abs(rate - chance) < tolerance
-    assert abs(rate - 1.1 * chance) > tolerance
+    probability = float(family.collision_probability(np.zeros_like(difference), difference))
+    tolerance = 5.0 * np.sqrt(probability * (1.0 - probability) / 60_000)
+    assert abs(rate - probability) < tolerance
+    assert abs(rate - 1.1 * probability) > tolerance
 
 
 def test_ternary_signs_of_sparse_points_are_exact():

@@ -25,7 +25,7 @@ def mixers(request):
     """A pair of tuples and the fold's random words of many rows and seeds."""
     pair = np.array(request.param)
     drawn = [draw_multipliers(seed, N_ROWS, pair.shape[1]) for seed in range(N_SEEDS)]
-    addends, multipliers = (np.concatenate(parts) for parts in zip(*drawn, strict=True))
+    addends, multipliers = (np.concatenate(words) for words in zip(*drawn, strict=True))
     return pair, addends, multipliers.T
 
 

@@ -25,7 +25,7 @@ PAIRS_OF_TERNARY = np.outer(TERNARY, TERNARY)
     ],
     ids=["zeros", "ones", "pi"],
 )
-def test_threefry_known_answers(key, counter, expected):
+def test_threefry_known_outputs(key, counter, expected):
     """Published with Random123 (kat_vectors, threefry2x32, 20 rounds)."""
     assert tuple(int(word) for word in threefry(key, counter)) == expected
 
@@ -92,7 +92,7 @@ def test_neighbouring_seeds_and_streams_are_independent(counts_agree):
 
 
 def test_ternary_digits_are_base_six():
-    """Against whole-number arithmetic: digit i is floor(word * 6**(i+1) / 2**32) mod 6."""
+    """Against integer arithmetic: digit i is floor(word * 6**(i+1) / 2**32) mod 6."""
     word = words(3, Stream.TERNARY, 200, 1, 1).ravel()
     for value, drawn in zip(word, to_ternary(word), strict=True):
         digits = [int(value) * 6 ** (i + 1) // 2**32 % 6 for i in range(8)]

@@ -50,15 +50,15 @@ def test_variance_of_one_point_is_known(fold, row_estimates):
     sketch = _sketch(family, POINTS[3:4], [weight], *FOLDS[fold])
     kernel = family.collision_probability(QUERIES[0], POINTS[3])
     rate = sketch.hashes.collision_rate
-    chance = kernel + (1.0 - kernel) * rate
-    expected = weight**2 * chance * (1.0 - chance) / (1.0 - rate) ** 2
+    probability = kernel + (1.0 - kernel) * rate
+    expected = weight**2 * probability * (1.0 - probability) / (1.0 - rate) ** 2
     draws = row_estimates(sketch, QUERIES[:1])[:, 0, 0]
     variance, error = _variance(draws)
     assert abs(variance - expected) < 5.0 * error
     bound = theory.variance_bound([weight], [kernel], rate)
     assert expected < bound
     # Twins: the bound is not met by being large; short of p it is caught, and so is a forgotten gain.
-    assert _exceeds(draws, 0.8 * (1.0 - chance) * bound)
+    assert _exceeds(draws, 0.8 * (1.0 - probability) * bound)
     if rate > 0:
         assert _exceeds(draws, theory.variance_bound([weight], [kernel]))
 

@@ -8,7 +8,7 @@ def result_of(scores: dict[str, dict[int, list[float]]], metric: str = "accuracy
         for budget, values in by_budget.items():
             for seed, value in enumerate(values):
                 found.setdefault(method, {}).setdefault(str(seed), {})[str(budget)] = {"score": value}
-    settings = {"n_rough": 12, "n_thorough": 3, "rough_rows": 6000, "most_rows": 60000}
+    settings = {"n_screened": 12, "n_final": 3, "screening_rows": 6000, "most_rows": 60000}
     environment = {"cpu": "a processor", "libraries": {"numpy": "2"}}
     return {"metric": metric, "note": "", "is_set_aside": is_set_aside, "found": found, "jobs": {"a job": 60.0},
             "settings": settings, "environment": environment}  # fmt: skip

@@ -1,6 +1,6 @@
-"""Random forms of every kind, and inputs that sit where implementations differ: on edges, at zero, tiny and huge.
+"""Random models of every kind, and inputs that sit where implementations differ: on edges, at zero, tiny and huge.
 
-A form is drawn choice by choice. A *theme* narrows some choices, so that every path of the runtimes is met again and
+A model is drawn choice by choice. A *theme* narrows some choices, so that every path of the runtimes is met again and
 again: the paper's sketch, tables of codes, bits over bytes, many rows, many outputs, wide inputs.
 """
 
@@ -29,44 +29,44 @@ FAMILIES = [
     lsh.L1(1.3),
 ]
 POOLS = ("ternary", "sparse", "threshold")
-MOST_COUNTERS = 1 << 20  # numbers of one part, so that forms stay small
+MOST_COUNTERS = 1 << 20  # numbers of one group of rows, so that models stay small
 
 _SINGLE = {"n_outputs": [1], "decode": [None], "aggregate": ["sum", "mean"], "interpolate": [False]}
 _BYTES = {"limits": [(-127, 127), (-127, 100), (0, 100), (-5, 9)], "kinds": ["numeric", "boolean", "both"]}
 _OWN_L2 = {"hash": ["own"], "family": [FAMILIES[0]], "fold": ["universal"]}
-_PAPER = {**_SINGLE, **_OWN_L2, "is_whole": [True], "n_parts": [1]}
+_PAPER = {**_SINGLE, **_OWN_L2, "is_int": [True], "n_row_groups": [1]}
 
 _BITS = {
-    **_SINGLE, **_BYTES, "is_whole": [True], "hash": ["pool"], "n_levels": [0], "projection": [None],
+    **_SINGLE, **_BYTES, "is_int": [True], "hash": ["pool"], "n_levels": [0], "projection": [None],
     "counter_type": ["int8", "int4"], "n_rows": [30, 300, 600],
 }  # fmt: skip
 
 #: What each theme allows of a choice; other choices are free.
 THEMES: dict[str, dict[str, Sequence[Any]]] = {
     "any": {},
-    "paper in float32": {"is_whole": [False], "hash": ["own"], "family": FAMILIES[:2], "fold": ["universal", "direct"]},
-    "own": {"is_whole": [False], "hash": ["own"], "family": FAMILIES[1:]},
-    "own whole": {"is_whole": [True], "hash": ["own"], "family": FAMILIES[1:]},
+    "paper in float32": {"is_int": [False], "hash": ["own"], "family": FAMILIES[:2], "fold": ["universal", "direct"]},
+    "own": {"is_int": [False], "hash": ["own"], "family": FAMILIES[1:]},
+    "own integers": {"is_int": [True], "hash": ["own"], "family": FAMILIES[1:]},
     "pool": {"hash": ["pool"]},
     "paper": {
         **_PAPER, **_BYTES, "projection": ["int8", "ternary"], "n_components": range(1, 24), "n_rows": [100, 300, 700],
     },
     "tables": {**_PAPER, "n_concat": [1], "width_bits": [8], "counter_type": ["int8", "int4"], "n_rows": [7, 64, 300]},
-    "int16": {**_SINGLE, "is_whole": [True], "limits": [(-127, 127), (-5, 9)], "width_bits": [4, 6], "n_parts": [1]},
+    "int16": {**_SINGLE, "is_int": [True], "limits": [(-127, 127), (-5, 9)], "width_bits": [4, 6], "n_row_groups": [1]},
     "bits": {**_BITS, "pool": ["sparse"], "n_nonzeros": [2, 3]},
     "thresholds": {**_BITS, "pool": ["threshold"]},
     "levels": {"hash": ["pool"], "pool": ["ternary", "sparse"], "n_levels": [2, 3, 8, 50]},
     "between": {
         "hash": ["pool"], "pool": ["ternary", "sparse"], "n_levels": [2, 3, 8, 50], "interpolate": [True],
-        "n_parts": [1, 2],
+        "n_row_groups": [1, 2],
     },
-    "wide": {"n_features": range(60, 300), "n_components": [30, 64, 200], "n_rows": [2, 7, 30], "n_parts": [1]},
-    "many outputs": {"n_outputs": [17, 64, 70], "n_rows": [2, 7], "n_parts": [1]},
+    "wide": {"n_features": range(60, 300), "n_components": [30, 64, 200], "n_rows": [2, 7, 30], "n_row_groups": [1]},
+    "many outputs": {"n_outputs": [17, 64, 70], "n_rows": [2, 7], "n_row_groups": [1]},
 }  # fmt: skip
 
 
 def random_model(seed: int, largest: int = 40, theme: str | None = None) -> Model:
-    """A form drawn from all there are; the same seed gives the same form.
+    """A model drawn from all there are; the same seed gives the same model.
 
     ``largest`` is the end of the range of columns, where the theme does not say another.
     """
@@ -78,7 +78,7 @@ def random_model(seed: int, largest: int = 40, theme: str | None = None) -> Mode
             return draw.model(largest)
         except InputError:  # a combination that bounds or rules forbid: draw another
             continue
-    raise AssertionError(f"no form found for seed {seed}")
+    raise AssertionError(f"no model found for seed {seed}")
 
 
 @dataclass
@@ -91,7 +91,7 @@ class _Draw:
         options = self.theme.get(name, options)
         return options[int(self.rng.integers(len(options)))]
 
-    def chance(self, share: float) -> bool:
+    def happens(self, share: float) -> bool:
         return bool(self.rng.random() < share)
 
     def floats(self, *shape: int) -> np.ndarray:
@@ -99,26 +99,26 @@ class _Draw:
 
     def model(self, largest: int) -> Model:
         rng = self.rng
-        is_whole = self.pick("is_whole", [False, True])
-        inputs = self.inputs(is_whole, int(self.pick("n_features", range(1, largest))))
-        projection = self.projection(inputs, is_whole)
+        is_int = self.pick("is_int", [False, True])
+        inputs = self.inputs(is_int, int(self.pick("n_features", range(1, largest))))
+        projection = self.projection(inputs, is_int)
         n_outputs = self.pick("n_outputs", [1, 1, 1, 2, 3, 5])
-        n_parts = self.pick("n_parts", [1, 1, 1, 2, 4])
-        parts = tuple(self.part(inputs, projection, n_outputs, is_whole) for _ in range(n_parts))
+        n_row_groups = self.pick("n_row_groups", [1, 1, 1, 2, 4])
+        groups = tuple(self.row_group(inputs, projection, n_outputs, is_int) for _ in range(n_row_groups))
         n_coordinates = inputs.n_values if projection is None else projection.n_components
         linear = gain = None
-        if self.chance(1 / 3):
+        if self.happens(1 / 3):
             linear = self.floats(n_coordinates, n_outputs)
-            if is_whole:
+            if is_int:
                 linear = rng.integers(-100, 101, linear.shape).astype(self.pick("linear", [np.int8, np.int16]))
                 gain = self.floats(self.pick("n_gains", [1, n_outputs]))
-        stored_as = self.pick("offset", ["float32", "bfloat16"]) if is_whole else "float32"
+        stored_as = self.pick("offset", ["float32", "bfloat16"]) if is_int else "float32"
         offset = round_floats(self.floats(n_outputs), stored_as)
-        return Model(inputs, projection, parts, offset, linear, gain, offset_stored_as=stored_as)
+        return Model(inputs, projection, groups, offset, linear, gain, offset_stored_as=stored_as)
 
-    def inputs(self, is_whole: bool, n_features: int) -> Inputs:
+    def inputs(self, is_int: bool, n_features: int) -> Inputs:
         rng, columns = self.rng, None
-        if self.chance(1 / 3):
+        if self.happens(1 / 3):
             columns = np.sort(rng.choice(n_features, int(rng.integers(1, n_features + 1)), replace=False))
         n_columns = n_features if columns is None else len(columns)
         kinds = {
@@ -131,50 +131,50 @@ class _Draw:
         n_numeric = n_columns if kinds is None else int((kinds == 0).sum())
         stored_as = self.pick("stored_as", ["float32", "bfloat16", "float8"])
         centers = scales = None
-        if n_numeric and (is_whole or self.chance(0.5)):
+        if n_numeric and (is_int or self.happens(0.5)):
             n = self.pick("n_scales", [1, n_numeric])
-            scales = round_floats(np.exp(rng.normal(3 if is_whole else 0, 0.5, n)), stored_as)
+            scales = round_floats(np.exp(rng.normal(3 if is_int else 0, 0.5, n)), stored_as)
             scales = np.where(scales > 0, scales, np.float32(1.0))
-            if self.chance(0.5):
+            if self.happens(0.5):
                 centers = round_floats(rng.normal(size=self.pick("n_centers", [1, n_numeric])), stored_as)
         limits = None
-        if is_whole:
+        if is_int:
             limits = self.pick("limits", [(-127, 127), (-127, 127), (-32767, 32767), (0, 255), (-5, 9)])
-        return Inputs(n_features, columns, kinds, centers, scales, stored_as, limits, self.chance(1 / 4))
+        return Inputs(n_features, columns, kinds, centers, scales, stored_as, limits, self.happens(1 / 4))
 
-    def projection(self, inputs: Inputs, is_whole: bool) -> Projection | None:
+    def projection(self, inputs: Inputs, is_int: bool) -> Projection | None:
         rng, n_values = self.rng, inputs.n_values
-        kinds = [None, "int8", "ternary"] if is_whole else [None, "shift", "float32", "int8", "ternary"]
+        kinds = [None, "int8", "ternary"] if is_int else [None, "shift", "float32", "int8", "ternary"]
         kind = self.pick("projection", kinds)
         if kind is None:
             return None
         p = n_values if kind == "shift" else int(self.pick("n_components", range(1, 31)))
-        shift = self.floats(p) if kind == "shift" or self.chance(0.5) else None
+        shift = self.floats(p) if kind == "shift" or self.happens(0.5) else None
         if kind == "shift":
             return Projection("shift", p, shift=shift)
         if kind == "float32":
             return Projection("float32", p, self.floats(n_values, p), shift=shift)
         entry = 127 if kind == "int8" else 1
         matrix = rng.integers(-entry, entry + 1, (n_values, p)).astype(np.int8)
-        if not is_whole:
+        if not is_int:
             return Projection(kind, p, matrix, scales=self.floats(p), shift=shift)
         return Projection(
             kind, p, matrix,
             shift=None if shift is None else rng.integers(-5000, 5000, p).astype(np.int32),
-            multipliers=rng.integers(1, 300, p).astype(np.int16) if self.chance(0.5) else None,
+            multipliers=rng.integers(1, 300, p).astype(np.int16) if self.happens(0.5) else None,
             right_shift=int(rng.integers(0, 15)),
             limit=self.pick("limit", [200, 2000, 32767]),
         )  # fmt: skip
 
-    def part(self, inputs: Inputs, projection: Projection | None, n_outputs: int, is_whole: bool) -> RowGroup:
+    def row_group(self, inputs: Inputs, projection: Projection | None, n_outputs: int, is_int: bool) -> RowGroup:
         rng = self.rng
-        source = "values" if projection is not None and self.chance(1 / 3) else "projected"
+        source = "values" if projection is not None and self.happens(1 / 3) else "projected"
         on_values = projection is None or source == "values"
         n_inputs = inputs.n_values if on_values else projection.n_components
         n_rows = self.pick("n_rows", [1, 2, 7, 30, 64, 100, 300])
-        hashes = self.hashes(inputs if on_values else None, n_inputs, n_rows, is_whole)
-        counter_type = self.pick("counter_type", ["int16", "int8", "int4"] if is_whole else list(DTYPES))
-        if is_whole and counter_type == "float32":
+        hashes = self.hashes(inputs if on_values else None, n_inputs, n_rows, is_int)
+        counter_type = self.pick("counter_type", ["int16", "int8", "int4"] if is_int else list(DTYPES))
+        if is_int and counter_type == "float32":
             raise InputError("a choice of the theme that is for the other precision")
         decode = self.pick("decode", [None, None, "shared", "rows"])
         n_numbers = {None: n_outputs, "shared": int(rng.integers(1, 4)), "rows": 1}[decode]
@@ -189,26 +189,26 @@ class _Draw:
         matrix, decode_bits = None, 8
         if decode is not None:
             matrix = self.floats(n_numbers if decode == "shared" else n_rows, n_outputs)
-        if matrix is not None and is_whole:
+        if matrix is not None and is_int:
             decode_bits = self.pick("decode_bits", [8, 4])
             most = LARGEST[f"int{decode_bits}"]
             matrix = rng.integers(-most, most + 1, matrix.shape).astype(np.int8)
         aggregate, n_groups = self.pick("aggregate", ["sum", "mean", "median_of_means"]), 1
         if aggregate == "median_of_means":
-            divisors = [g for g in range(1, n_rows + 1) if n_rows % g == 0 or not is_whole]
+            divisors = [g for g in range(1, n_rows + 1) if n_rows % g == 0 or not is_int]
             n_groups = divisors[int(rng.integers(len(divisors)))]
         gain = self.floats(self.pick("n_gains", [1, n_outputs]))
         return RowGroup(
             hashes, counters, gain, counter_type, source, aggregate, n_groups,
             shared_decode=matrix if decode == "shared" else None,
             row_decode=matrix if decode == "rows" else None,
-            decode_shift=int(rng.integers(0, 6)) if decode == "shared" and is_whole else 0,
+            decode_shift=int(rng.integers(0, 6)) if decode == "shared" and is_int else 0,
             decode_bits=decode_bits,
         )  # fmt: skip
 
-    def hashes(self, inputs: Inputs | None, n_inputs: int, n_rows: int, is_whole: bool) -> RowHashes | PooledRows:
+    def hashes(self, inputs: Inputs | None, n_inputs: int, n_rows: int, is_int: bool) -> RowHashes | PooledRows:
         rng = self.rng
-        width_bits = self.pick("width_bits", [0, 1, 2, 3, 4, 5, 6, 6, 7, 8, 8, 12, 15]) if is_whole else None
+        width_bits = self.pick("width_bits", [0, 1, 2, 3, 4, 5, 6, 6, 7, 8, 8, 12, 15]) if is_int else None
         seed = int(rng.integers(2**32))
         n_concat = self.pick("n_concat", [1, 1, 2, 3, 4])
         if self.pick("hash", ["own", "pool"]) == "pool":
@@ -218,7 +218,7 @@ class _Draw:
         n_buckets = self.pick("n_buckets", [2, 3, 4, 8, 16, 17, 64, 100, 256, 1000, 4096, 5000, 65535, 65536])
         if fold == "direct":
             n_buckets = 2**n_concat if family.is_binary else int(rng.integers(2, 7)) ** n_concat
-            if n_concat == 1 and not family.is_binary and self.chance(1 / 4):
+            if n_concat == 1 and not family.is_binary and self.happens(1 / 4):
                 n_buckets = 65_536
         return RowHashes(family, n_rows, n_buckets, n_inputs, n_concat, seed, fold, width_bits)
 
@@ -232,13 +232,13 @@ class _Draw:
         interpolate = bool(n_levels and self.pick("interpolate", [False, True]))
         n_concat = 1 if interpolate else n_concat
         indices, n_codes = None, n_rows * n_concat
-        if self.chance(3 / 4):
+        if self.happens(3 / 4):
             n_codes = self.pick("n_codes", [1, 5, 64, 300])
             indices = rng.integers(0, n_codes, (n_rows, n_concat))
-        is_seeded = is_drawn and self.chance(0.5)
-        spread: float = 0
+        is_seeded = is_drawn and self.happens(0.5)
+        bias_scale: float = 0
         if is_seeded and not n_levels:
-            spread = float(np.float32(rng.random() / 100)) if width_bits is None else int(rng.integers(0, 60))
+            bias_scale = float(np.float32(rng.random() / 100)) if width_bits is None else int(rng.integers(0, 60))
         columns = thresholds = None
         if not is_drawn:
             columns = rng.integers(0, n_inputs, n_codes)
@@ -248,11 +248,11 @@ class _Draw:
                 thresholds = rng.integers(-most, most + 1, n_codes).astype(np.int32)
         pool = CodePool(
             kind, n_codes, n_inputs, seed, n_levels,
-            n_axes=int(rng.integers(0, min(n_codes, n_inputs) + 1)) if is_drawn and self.chance(2 / 3) else 0,
+            n_axes=int(rng.integers(0, min(n_codes, n_inputs) + 1)) if is_drawn and self.happens(2 / 3) else 0,
             n_nonzeros=self.pick("n_nonzeros", [1, 2, 3]) if kind == "sparse" else 3,
             is_seeded=is_seeded,
-            spread=spread,
-            is_normalised=bool(n_levels and self.chance(0.5)),
+            bias_scale=bias_scale,
+            is_normalised=bool(n_levels and self.happens(0.5)),
             width_bits=width_bits,
             booleans=np.zeros(n_inputs, bool) if inputs is None else inputs.booleans,
             columns=columns,
@@ -274,7 +274,7 @@ def random_inputs(model: Model, n: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     shape = (n, model.n_features)
     X = rng.standard_normal(shape, np.float32) * rng.choice(np.array([0.1, 1, 30], np.float32), (n, 1))
-    # What an entry is: ordinary numbers mostly, but special ones, small whole ones and edges in every row.
+    # What an entry is: ordinary numbers mostly, but special ones, small integers and edges in every row.
     kind = rng.choice(np.arange(4, dtype=np.int8), shape, p=[0.6, 0.15, 0.1, 0.15])
     _put(X, kind == 1, lambda size: rng.choice(SPECIAL, size))
     _put(X, kind == 2, lambda size: rng.integers(-2, 7, size))
@@ -309,8 +309,8 @@ def edge_positions(model: Model, rng: np.random.Generator) -> np.ndarray:
         steps = rng.integers(-300, 300, 64) + rng.choice([0.0, 0.5], 64)  # rounding decides
         return np.append(steps, [limit + 0.5 for limit in (model.inputs.limits or ())])
     found = [rng.integers(-4, 5, 8).astype(np.float64)]
-    for part in model.row_groups:
-        hashes = part.hashes
+    for group in model.row_groups:
+        hashes = group.hashes
         if isinstance(hashes, RowHashes):
             offsets = hashes.functions.parameters.get("offsets")
             if offsets is not None:

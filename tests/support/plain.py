@@ -1,7 +1,7 @@
 """The judge of the judge: ``docs/spec/inference.md`` once more, number by number, in plain Python.
 
 Written from the page alone, as ``plain_generator.py`` is from ``generator.md``. Nothing of the package is called: a
-form is read as a record of numbers, and every step is a loop over scalars, slow and hard to get wrong. Whole numbers
+model is read as a record of numbers, and every step is a loop over scalars, slow and hard to get wrong. Integers
 are Python's, float32 ones NumPy's scalars.
 """
 
@@ -48,7 +48,7 @@ def top_bits(word, n):
 
 
 def near_even(x):
-    """Nearest whole number, halves to the even one."""
+    """Nearest integer, halves to the even one."""
     below = floor(x)
     rest = float(x) - below
     return below + (rest > 0.5 or (rest == 0.5 and below % 2 == 1))
@@ -58,11 +58,11 @@ def near_even(x):
 
 
 def values_of(inputs, row):
-    """Values of one row of floats, in order: floats, or whole numbers in the int precision."""
+    """Values of one row of floats, in order: floats, or integers in the int precision."""
     columns = range(inputs.n_features) if inputs.columns is None else inputs.columns
     kinds = [0] * len(columns) if inputs.kinds is None else inputs.kinds
-    is_whole = inputs.limits is not None
-    one = int if is_whole else F
+    is_integer = inputs.limits is not None
+    one = int if is_integer else F
     values, n_numeric = [], 0
     for column, kind in zip(columns, kinds, strict=True):
         x = F(row[column])
@@ -104,7 +104,7 @@ def project(projection, values):
     if projection.kind == "shift":
         return [saturate(v + F(s)) for v, s in zip(values, shift, strict=True)]
     if projection.limit is not None:
-        return [_project_whole(projection, values, j) for j in range(projection.n_components)]
+        return [_project_integers(projection, values, j) for j in range(projection.n_components)]
     z = []
     for j in range(projection.n_components):
         is_float = projection.kind == "float32"
@@ -119,7 +119,7 @@ def project(projection, values):
     return z
 
 
-def _project_whole(projection, values, j):
+def _project_integers(projection, values, j):
     total = 0 if projection.shift is None else int(projection.shift[j])
     for i, v in enumerate(values):
         total += int(projection.matrix[i, j]) * v
@@ -248,7 +248,7 @@ class Pool:
                 continue
             word = word_at(pool.seed, BIAS, c, 0, i)
             g = sum(word >> shift & 255 for shift in (0, 8, 16, 24)) - 510
-            step = F(g) * F(pool.spread) if self.width is None else g * pool.spread >> 8
+            step = F(g) * F(pool.bias_scale) if self.width is None else g * pool.bias_scale >> 8
             bias = bias + step if sign > 0 else bias - step
         return bias
 
@@ -304,45 +304,45 @@ class Pool:
 # -- 3. look-up and accumulators ----------------------------------------------------------------
 
 
-class PlainPart:
-    """One part of a form."""
+class PlainRowGroup:
+    """One group of rows of a model."""
 
-    def __init__(self, part, booleans):
-        self.part, self.is_integer = part, part.hashes.width_bits is not None
-        self.rows = Pool(part.hashes, booleans) if hasattr(part.hashes, "pool") else OwnRows(part.hashes)
+    def __init__(self, group, booleans):
+        self.group, self.is_integer = group, group.hashes.width_bits is not None
+        self.rows = Pool(group.hashes, booleans) if hasattr(group.hashes, "pool") else OwnRows(group.hashes)
         self.number = int if self.is_integer else F
 
     def buckets(self, z):
-        return [self.rows.bucket(row, z) for row in range(self.part.hashes.n_rows)]
+        return [self.rows.bucket(row, z) for row in range(self.group.hashes.n_rows)]
 
     def read(self, row, z):
         """s_l."""
-        part, number = self.part, self.number
-        if getattr(part.hashes, "interpolate", False):
+        group, number = self.group, self.number
+        if getattr(group.hashes, "interpolate", False):
             i, f = self.rows.between(row, z)
-            pairs = zip(*([number(s) for s in part.counters[row, at]] for at in (i, i + 1)), strict=True)
-            width = 2**part.hashes.width_bits if self.is_integer else F(1.0)
+            pairs = zip(*([number(s) for s in group.counters[row, at]] for at in (i, i + 1)), strict=True)
+            width = 2**group.hashes.width_bits if self.is_integer else F(1.0)
             s = [below * width + (above - below) * f for below, above in pairs]
         else:
-            s = [number(s) for s in part.counters[row, self.rows.bucket(row, z)]]
-        return s if part.row_decode is None else [s[0] * number(d) for d in part.row_decode[row]]
+            s = [number(s) for s in group.counters[row, self.rows.bucket(row, z)]]
+        return s if group.row_decode is None else [s[0] * number(d) for d in group.row_decode[row]]
 
     def accumulate(self, z):
-        part, n_rows = self.part, self.part.hashes.n_rows
+        group, n_rows = self.group, self.group.hashes.n_rows
         s = [self.read(row, z) for row in range(n_rows)]
-        n_groups = part.n_groups if part.aggregate == "median_of_means" else 1
+        n_groups = group.n_groups if group.aggregate == "median_of_means" else 1
         sums = []
         for g in range(n_groups):
-            group = s[g * n_rows // n_groups : (g + 1) * n_rows // n_groups]
-            sums.append([self._sum(column, len(group)) for column in zip(*group, strict=True)])
+            members = s[g * n_rows // n_groups : (g + 1) * n_rows // n_groups]
+            sums.append([self._sum(column, len(members)) for column in zip(*members, strict=True)])
         a = [self._middle(sorted(column)) for column in zip(*sums, strict=True)]
-        return a if part.shared_decode is None else self._decode(a)
+        return a if group.shared_decode is None else self._decode(a)
 
     def _sum(self, column, size):
         total = self.number(0)
         for s in column:
             total = total + s
-        return total if self.is_integer or self.part.aggregate == "sum" else total / F(size)
+        return total if self.is_integer or self.group.aggregate == "sum" else total / F(size)
 
     def _middle(self, means):
         half = len(means) // 2
@@ -352,11 +352,11 @@ class PlainPart:
         return both if self.is_integer else both * F(0.5)
 
     def _decode(self, a):
-        matrix, outputs = self.part.shared_decode, []
+        matrix, outputs = self.group.shared_decode, []
         for c in range(matrix.shape[1]):
             total = self.number(0)
             for k, a_k in enumerate(a):
-                total = total + (a_k >> self.part.decode_shift if self.is_integer else a_k) * self.number(matrix[k, c])
+                total = total + (a_k >> self.group.decode_shift if self.is_integer else a_k) * self.number(matrix[k, c])
             outputs.append(total)
         return outputs
 
@@ -364,35 +364,35 @@ class PlainPart:
 # -- 4. outputs ---------------------------------------------------------------------------------
 
 
-class PlainForm:
-    """A form, evaluated by the page."""
+class PlainModel:
+    """A model, evaluated by the page."""
 
     def __init__(self, model):
         self.model = model
         self.is_integer = model.inputs.limits is not None
         booleans = booleans_of(model.inputs)
         n_z = len(booleans) if model.projection is None else model.projection.n_components
-        self.parts = []
-        for part in model.row_groups:
-            reads_values = model.projection is None or part.source == "values"
-            self.parts.append(PlainPart(part, booleans if reads_values else [False] * n_z))
+        self.groups = []
+        for group in model.row_groups:
+            reads_values = model.projection is None or group.source == "values"
+            self.groups.append(PlainRowGroup(group, booleans if reads_values else [False] * n_z))
 
     def evaluate(self, row):
-        """Buckets of all parts in one list, accumulators of each part, outputs."""
+        """Buckets of all groups of rows in one list, accumulators of each group, outputs."""
         model = self.model
         with np.errstate(over="ignore"):
             values = values_of(model.inputs, row)
             z = project(model.projection, values)
-            given = [values if part.source == "values" else z for part in model.row_groups]
-            buckets = [b for part, x in zip(self.parts, given, strict=True) for b in part.buckets(x)]
-            accumulators = [part.accumulate(x) for part, x in zip(self.parts, given, strict=True)]
+            given = [values if group.source == "values" else z for group in model.row_groups]
+            buckets = [b for group, x in zip(self.groups, given, strict=True) for b in group.buckets(x)]
+            accumulators = [group.accumulate(x) for group, x in zip(self.groups, given, strict=True)]
             return buckets, accumulators, [self._output(z, accumulators, c) for c in range(len(model.offset))]
 
     def _output(self, z, accumulators, c):
         model = self.model
         y = F(model.offset[c])
-        for part, a in zip(model.row_groups, accumulators, strict=True):
-            y = y + F(a[c]) * F(part.gain[c if len(part.gain) > 1 else 0])
+        for group, a in zip(model.row_groups, accumulators, strict=True):
+            y = y + F(a[c]) * F(group.gain[c if len(group.gain) > 1 else 0])
         if model.linear is None:
             return y
         if self.is_integer:

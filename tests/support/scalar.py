@@ -87,7 +87,7 @@ def project(sketch: Sketch, x) -> list:
 
 
 def query(sketch: Sketch, x) -> list:
-    """Every output for one input, in the order of additions that is part of the specification."""
+    """Every output for one input, in the order of additions of the specification."""
     z = project(sketch, x)
     buckets = [bucket_of(sketch.hashes, row, z) for row in range(sketch.n_rows)]
     outputs = []
@@ -116,7 +116,7 @@ def query(sketch: Sketch, x) -> list:
 
 
 def count(sketch: Sketch, points, weights, step: float) -> np.ndarray:
-    """Counters as whole numbers of steps, Python integers (L, R, C)."""
+    """Counters as numbers of steps, Python integers (L, R, C)."""
     counters = np.zeros((sketch.n_rows, sketch.n_buckets, weights.shape[1]), object)
     for point, weight in zip(points, weights, strict=True):
         z = in_units(sketch.hashes.family, point)

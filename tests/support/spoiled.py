@@ -26,8 +26,8 @@ def teacher(X):
 def kernel_model(**changes) -> KernelModel:
     rng = np.random.default_rng(1)
     draw = lambda *shape: rng.normal(size=shape).astype(np.float32)  # noqa: E731
-    parts = {"points": draw(4, 2), "weights": draw(4, 1), "bias": draw(1), "projection": draw(D, 2)}
-    return KernelModel(**{**parts, "family": lsh.L2(bandwidth=1.0), **changes})
+    arrays = {"points": draw(4, 2), "weights": draw(4, 1), "bias": draw(1), "projection": draw(D, 2)}
+    return KernelModel(**{**arrays, "family": lsh.L2(bandwidth=1.0), **changes})
 
 
 def built(**options) -> Sketch:

@@ -82,7 +82,7 @@ class Counting(LogisticRegression):
 
 @pytest.fixture
 def searched(monkeypatch):
-    """What the search was asked and what it found."""
+    """Arguments and result of the search."""
     seen = {}
     real = searching.search
 

@@ -1,4 +1,4 @@
-"""Links in README and docs lead to files and headings that exist; paths in backticks to files that exist."""
+"""Links in README and docs point to files and headings that exist; paths in backticks to files that exist."""
 
 import re
 from pathlib import Path

@@ -14,7 +14,7 @@ QUICK = {"time_limit": 1e-3, "random_state": 0}  # the first fit that is found i
 
 
 @pytest.fixture(scope="module")
-def problem():
+def data():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 4))
     return X, X[:, 0] - 0.5 * X[:, 1]
@@ -25,8 +25,8 @@ def labels_of(values, n_classes):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_learns_from_a_given_teacher_and_keeps_its_classes(problem, n_classes):
-    X, values = problem
+def test_learns_from_a_given_teacher_and_keeps_its_classes(data, n_classes):
+    X, values = data
     names = np.array(["ant", "bee", "cat", "dog", "eel"])[labels_of(values, n_classes)]
     teacher = LogisticRegression().fit(X, names)
     model = SketchClassifier(teacher, budget="4KB", **QUICK).fit(X, names)
@@ -38,8 +38,8 @@ def test_learns_from_a_given_teacher_and_keeps_its_classes(problem, n_classes):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_teacher_with_classes_in_another_order_is_put_in_order(problem, n_classes):
-    X, values = problem
+def test_a_teacher_with_classes_in_another_order_is_put_in_order(data, n_classes):
+    X, values = data
     y = labels_of(values, n_classes)
     straight = LogisticRegression().fit(X, y)
     reverse = as_teacher(lambda X: straight.predict_proba(X)[:, ::-1], classes=straight.classes_[::-1])
@@ -48,46 +48,46 @@ def test_a_teacher_with_classes_in_another_order_is_put_in_order(problem, n_clas
     np.testing.assert_array_equal(plain.predict(X), other.predict(X))
 
 
-def test_columns_that_a_teacher_only_counts_are_the_sorted_labels(problem):
-    X, values = problem
+def test_columns_that_a_teacher_only_counts_are_the_sorted_labels(data):
+    X, values = data
     names = np.where(values > 0, "up", "down")
     model = SketchClassifier(lambda X: 1.0 / (1.0 + np.exp(-8.0 * (X[:, 0] - 0.5 * X[:, 1]))), **QUICK).fit(X, names)
     assert (model.predict(X) == names).mean() > 0.85
 
 
-def test_without_a_teacher_one_is_trained_that_knows_the_labels(problem):
-    X, values = problem
+def test_without_a_teacher_one_is_trained_that_knows_the_labels(data):
+    X, values = data
     names = np.where(values > 0, "up", "down")
     model = SketchClassifier(**QUICK).fit(X, names)
     assert (model.teacher_.predict(X) == names).mean() > 0.95
     assert (model.predict(X) == names).mean() > 0.9
 
 
-def test_a_teacher_of_other_classes_is_refused(problem):
-    X, values = problem
+def test_a_teacher_of_other_classes_is_refused(data):
+    X, values = data
     teacher = LogisticRegression().fit(X, np.where(values > 0, "yes", "no"))
-    with pytest.raises(InputError, match=r"teacher knows the classes \['no', 'yes'\], y holds \[0, 1\]"):
+    with pytest.raises(InputError, match=r"teacher has the classes \['no', 'yes'\], y holds \[0, 1\]"):
         SketchClassifier(teacher, **QUICK).fit(X, labels_of(values, 2))
 
 
 @pytest.mark.parametrize(("budget", "limit"), [("200B", 200), ("1KB", 1024), (3000, 3000)])
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_never_exceeds_the_budget(problem, budget, limit, n_classes):
-    X, values = problem
+def test_never_exceeds_the_budget(data, budget, limit, n_classes):
+    X, values = data
     model = SketchClassifier(budget=budget, **QUICK).fit(X, labels_of(values, n_classes))
     assert 0.3 * limit < model.sketch_.nbytes <= limit
 
 
-def test_same_random_state_same_bytes(problem, tmp_path):
-    X, values = problem
+def test_same_random_state_same_bytes(data, tmp_path):
+    X, values = data
     for name, state in (("first", 0), ("second", 0), ("other", 1)):
         SketchRegressor(**{**QUICK, "random_state": state}).fit(X, values).sketch_.save(tmp_path / name)
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
     assert (tmp_path / "first").read_bytes() != (tmp_path / "other").read_bytes()
 
 
-def test_it_is_what_compress_finds(problem, brief_search):
-    X, values = problem
+def test_it_is_what_compress_finds(data, brief_search):
+    X, values = data
     seed = int(np.random.RandomState(3).randint(2**31))
     teacher = LinearRegression().fit(X, values)
     model = SketchRegressor(teacher, "1KB", random_state=3).fit(X, values)
@@ -97,8 +97,8 @@ def test_it_is_what_compress_finds(problem, brief_search):
     assert str(model.sketch_.summary) == str(other.summary)
 
 
-def test_frames_with_gaps(problem):
-    X, values = problem
+def test_frames_with_gaps(data):
+    X, values = data
     frame = pandas.DataFrame(X, columns=list("abcd"))
     frame.loc[frame.index % 7 == 0, "c"] = np.nan
     model = SketchRegressor(**QUICK).fit(frame, values)
@@ -106,8 +106,8 @@ def test_frames_with_gaps(problem):
     assert model.score(frame, values) > 0.5
 
 
-def test_sparse_and_dense_inputs_agree_bit_for_bit(problem):
-    X, values = problem
+def test_sparse_and_dense_inputs_agree_bit_for_bit(data):
+    X, values = data
     X = np.where(np.abs(X) > 0.7, X, 0.0)
     dense = SketchRegressor(**QUICK).fit(X, values)
     thin = SketchRegressor(**QUICK).fit(sparse.csr_matrix(X), values)
@@ -115,26 +115,26 @@ def test_sparse_and_dense_inputs_agree_bit_for_bit(problem):
 
 
 @pytest.mark.parametrize("budget", [0, "0", "0KB", -1, "-1", "4 kg", "4GB", "", None, 1.5, True, "1e3"])
-def test_a_budget_that_means_nothing_is_refused(problem, budget):
-    X, values = problem
+def test_a_budget_that_means_nothing_is_refused(data, budget):
+    X, values = data
     with pytest.raises(InputError, match=r"budget=.*allowed is a number of bytes above 0"):
         SketchRegressor(budget=budget, **QUICK).fit(X, values)
 
 
-def test_a_budget_too_small_is_refused(problem):
-    X, values = problem
+def test_a_budget_too_small_is_refused(data):
+    X, values = data
     with pytest.raises(InputError, match=r"a budget of 20 bytes for 4 columns and 1 outputs: no sketch is so small"):
         SketchRegressor(budget=20, **QUICK).fit(X, values)
 
 
-def test_one_class_only_is_refused(problem):
-    X, _ = problem
+def test_one_class_only_is_refused(data):
+    X, _ = data
     with pytest.raises(InputError, match="one class only"):
         SketchClassifier(**QUICK).fit(X, np.zeros(len(X)))
 
 
-def test_infinity_is_refused(problem):
-    X, values = problem
+def test_infinity_is_refused(data):
+    X, values = data
     broken = X.copy()
     broken[3, 1] = np.inf
     with pytest.raises(ValueError, match="infinity"):
@@ -144,8 +144,8 @@ def test_infinity_is_refused(problem):
         model.predict(broken)
 
 
-def test_a_teacher_that_raises_leaves_no_half_fitted_model(problem):
-    X, values = problem
+def test_a_teacher_that_raises_leaves_no_half_fitted_model(data):
+    X, values = data
 
     def broken(X):
         raise RuntimeError("out of petrol")
@@ -156,14 +156,14 @@ def test_a_teacher_that_raises_leaves_no_half_fitted_model(problem):
     assert not hasattr(model, "sketch_")
 
 
-def test_a_teacher_of_the_other_task_is_refused(problem):
-    X, values = problem
+def test_a_teacher_of_the_other_task_is_refused(data):
+    X, values = data
     with pytest.raises(TeacherError, match="regression"):
         SketchClassifier(LinearRegression().fit(X, values), **QUICK).fit(X, labels_of(values, 2))
 
 
-def test_a_teacher_with_several_outputs_is_refused_for_regression(problem):
-    X, values = problem
+def test_a_teacher_with_several_outputs_is_refused_for_regression(data):
+    X, values = data
     teacher = LinearRegression().fit(X, np.column_stack([values, values]))
     with pytest.raises(InputError, match="2 outputs"):
         SketchRegressor(teacher, **QUICK).fit(X, values)

@@ -88,7 +88,7 @@ def test_a_missing_folder_is_an_error(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_the_permissions_of_the_old_file_are_kept(tmp_path):
+def test_the_permissions_of_the_old_file_stay(tmp_path):
     path = tmp_path / "model.rsk"
     for mode in (0o600, 0o664, 0o444):
         path.write_bytes(b"old")

@@ -13,6 +13,6 @@ def printed(setting: str) -> str:
     return done.stderr
 
 
-def test_no_log_unless_asked_for():
+def test_no_log_by_default():
     assert printed("") == ""
     assert printed("logging.basicConfig(); ") == "WARNING:repsketch.teacher.out_of_fold:no copy\n"

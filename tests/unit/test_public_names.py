@@ -41,8 +41,8 @@ def classes_in(hint: object) -> Iterator[type]:
     """Classes of this package anywhere in an annotation."""
     if inspect.isclass(hint) and hint.__module__.startswith("repsketch"):
         yield hint
-    for part in typing.get_args(hint):
-        yield from classes_in(part)
+    for found_class in typing.get_args(hint):
+        yield from classes_in(found_class)
 
 
 FUNCTIONS = dict(pair for name, value in PUBLIC.items() for pair in functions_of(name, value))
@@ -85,7 +85,7 @@ def test_the_check_itself():
 def test_fields_of_what_is_returned_are_public():
     kinds = [value for value in PUBLIC.values() if inspect.isclass(value) and value.__module__.startswith("repsketch")]
     hints = {kind: typing.get_type_hints(kind, localns=PUBLIC) for kind in kinds}
-    found = {part for kind in kinds for hint in hints[kind].values() for part in classes_in(hint)}
+    found = {found_class for kind in kinds for hint in hints[kind].values() for found_class in classes_in(hint)}
     assert sorted(kind.__name__ for kind in found if PUBLIC.get(kind.__name__) is not kind) == []
 
 

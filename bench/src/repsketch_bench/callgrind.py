@@ -39,7 +39,7 @@ def count_instructions(
 
     Parameters
     ----------
-    source : C source text, or the path of a C file; ``main`` answers argv[1] queries, argv[2:] are ``arguments``
+    source : C source text, or the path of a C file; ``main`` predicts argv[1] queries, argv[2:] are ``arguments``
     function : must exist as a function of its own: declare it ``__attribute__((noinline))``
     flags : more for the compiler: -mavx2, -I, further C files. No AVX-512: valgrind does not know it
     counts : two numbers of queries

@@ -69,7 +69,7 @@ def compile_library(files: Mapping[str, str], flags: Sequence[str] = FLAGS) -> t
         _run([compiler, *flags, "-c", *sources], folder)
         objects = [f"{Path(name).stem}.o" for name in sources]
         _run([compiler, "-shared", *objects, "-o", "library.so", "-lm"], folder)
-        nbytes = {name: _nbytes(folder, part) for name, part in zip(sources, objects, strict=True)}
+        nbytes = {name: _nbytes(folder, object_file) for name, object_file in zip(sources, objects, strict=True)}
         # The file may go once it is loaded: the loader holds it open.
         library = ctypes.CDLL(str(Path(folder) / "library.so"))
     return library, {name: n for name, n in nbytes.items() if n is not None}

@@ -107,9 +107,9 @@ def load_split(name: str, seed: int = 0, *, keep_duplicates_together: bool = Fal
     """
     source = source_of(name)
     rows = load_rows(source)
-    if rows.parts is not None and keep_duplicates_together:
+    if rows.given_split is not None and keep_duplicates_together:
         raise InputError(f"{name} has a published split, so keep_duplicates_together must be False; it was True.")
-    train, test = rows.parts or split_rows(rows.X, seed, keep_duplicates_together=keep_duplicates_together)
+    train, test = rows.given_split or split_rows(rows.X, seed, keep_duplicates_together=keep_duplicates_together)
     y = (rows.y == 1).astype(np.int64) if source.task == "classification" else rows.y.astype(np.float64)
     return Split(source.task, rows.X[train], y[train], rows.X[test], y[test], rows.note)
 
@@ -118,7 +118,7 @@ def load_rows(source: Source) -> Rows:
     """All rows of ``source``, from the first place that has them.
 
     Where REPSKETCH_DATA holds both an archive and complete files, the archive is taken, be it a sample or not. What
-    an archive holds is the business of whoever made it and is not compared with a digest.
+    an archive holds is not compared with a digest.
     """
     if folder := os.environ.get("REPSKETCH_DATA"):
         archive = Path(folder) / source.file

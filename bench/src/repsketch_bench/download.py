@@ -40,7 +40,7 @@ def cache_folder() -> Path:
 
 
 def load_or_download(source: Source, *, folder: Path | None = None, address: str | None = None) -> Rows:
-    """All rows of ``source``, from ``folder`` or downloaded and kept there.
+    """All rows of ``source``, from ``folder`` or downloaded and stored there.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def load_or_download(source: Source, *, folder: Path | None = None, address: str
     address = address or os.environ.get("REPSKETCH_LIBSVM") or LIBSVM
     if paths := source.find(folder):
         for path in paths:
-            _check_kept(path)
+            _check_stored(path)
         return read_checked(source, paths, "delete it to download it again")
     if address == "off":
         raise InputError(f"{_missing(source)}, or unset REPSKETCH_LIBSVM to allow a download.")
@@ -61,7 +61,7 @@ def load_or_download(source: Source, *, folder: Path | None = None, address: str
         if not path.is_file():
             _keep(path, _fetch(source, f"{address.rstrip('/')}/{file}"))
     try:
-        return read_checked(source, paths, f"nothing was kept. Try again, or {_advice(source)}")
+        return read_checked(source, paths, f"nothing was stored. Try again, or {_advice(source)}")
     except InputError:
         for path in paths:
             path.unlink(missing_ok=True)
@@ -96,17 +96,17 @@ def _fetch(source: Source, url: str) -> bytes:
         error.close()
         if error.code in (404, 410) and source.openml:
             return _fetch_openml(source)
-        raise InputError(f"{_missing(source)}; {url} answers {error.code} ({error.reason}).") from error
+        raise InputError(f"{_missing(source)}; {url} returns {error.code} ({error.reason}).") from error
     except (OSError, HTTPException, ValueError) as error:
         reason = getattr(error, "reason", error)
         raise InputError(f"{_missing(source)}, or connect: {url} cannot be reached ({reason}).") from error
     if content.tell() < length:
-        raise InputError(f"{url} broke off after {content.tell()} of {length} bytes; nothing was kept. Try again.")
+        raise InputError(f"{url} broke off after {content.tell()} of {length} bytes; nothing was stored. Try again.")
     return content.getvalue()
 
 
 def _fetch_openml(source: Source) -> bytes:
-    """OpenML's rows in LIBSVM's format, so that they are kept and read like LIBSVM's."""
+    """OpenML's rows in LIBSVM's format, so that they are stored and read like LIBSVM's."""
     datasets = require("sklearn.datasets", "train")
     try:
         with warnings.catch_warnings():
@@ -135,7 +135,7 @@ def _keep(path: Path, content: bytes) -> None:
         raise InputError(f"{path} cannot be written ({error.strerror}); set XDG_CACHE_HOME.") from error
 
 
-def _check_kept(path: Path) -> None:
+def _check_stored(path: Path) -> None:
     """Raise if the file at ``path`` is no longer the one that was downloaded; one put there by hand passes."""
     if not _mark(path).is_file():
         return

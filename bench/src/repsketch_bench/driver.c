@@ -1,4 +1,4 @@
-/* Answers argv[1] queries of the rows in file argv[3] (float32) with the sketch in file argv[2], for counting
+/* Predicts argv[1] queries of the rows in file argv[3] (float32) with the sketch in file argv[2], for counting
  * instructions: `run` is what is counted, everything before it is not. argv[4] is "batch" or "row". */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-"""What takes part in the speed benchmark: an engine is one way to run one model, a peer one way to call it.
+"""Contestants of the speed benchmark: an engine is one way to run one model, a peer one way to call it.
 
 Our own sketches enter exactly as the others do: as an ``Engine``, turned into peers by ``peers_of``.
 """
@@ -12,7 +12,7 @@ from .teachers import N_QUERIES, Case
 from .timing import Contestant
 
 KINDS = {"batch": "many rows a call", "row_python": "one row, from Python", "row_c": "one row, from C"}
-ROWS_IN_PYTHON = 64  # different rows answered by one timed call: the loop around them costs some 10 ns a row
+ROWS_IN_PYTHON = 64  # different rows of one timed call: the loop around them costs some 10 ns a row
 
 Predict = Callable[[np.ndarray], np.ndarray]
 
@@ -28,7 +28,7 @@ class Engine:
     row : the call a Python program makes for one row (1, d), or None
     rows_in_c : as ``predict``, but each row by a C call of its own (see ``compiled.call_rows``), or None
     nbytes : size of the model, or None where it says nothing
-    is_model : False for what answers without predicting, such as an empty graph: it has no quality
+    is_model : False for what returns without predicting, such as an empty graph: it has no score
     """
 
     name: str
@@ -53,7 +53,7 @@ class Peer(Contestant):
 
 
 def peers_of(engine: Engine, case: Case, n_queries: int = N_QUERIES) -> list[Peer]:
-    """The peers of one engine, one for each kind of call it offers, asked ``n_queries`` rows."""
+    """The peers of one engine, one for each kind of call it offers, with ``n_queries`` rows."""
     X = case.queries(n_queries)
     metric = case.score(engine.predict(case.X_test), case.y_test) if engine.is_model else None
 

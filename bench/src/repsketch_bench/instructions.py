@@ -1,6 +1,6 @@
 """Instructions a query of our sketches, beside the operations the algorithm needs. Needs valgrind and the C sources.
 
-valgrind knows no AVX-512, so what is counted is AVX2: 16 lanes of 16-bit numbers.
+valgrind does not support AVX-512, so what is counted is AVX2: 16 lanes of 16-bit numbers.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Long experiments as jobs: run in several processes, each kept as soon as it is done: a stopped run goes on."""
+"""Long experiments as jobs: run in several processes, each stored when it is done, so that a stopped run goes on."""
 
 import json
 import multiprocessing
@@ -44,7 +44,7 @@ class Store:
             return None
 
     def keep(self, job: Keyed, result: dict[str, Any]) -> None:
-        """Keep what a job found."""
+        """Store what a job found."""
         self.folder.mkdir(parents=True, exist_ok=True)
         write_atomically(self.folder / f"{job.key}.json", (json.dumps(result, indent=1) + "\n").encode())
 
@@ -60,7 +60,7 @@ def run_jobs(
     n_workers: int = 2,
     progress: bool = True,
 ) -> None:
-    """Run those jobs whose result is not kept yet.
+    """Run those jobs whose result is not stored yet.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def run_jobs(
                     bar.advance(seconds_of(job), note=str(job))
     except BaseException:
         for process in multiprocessing.active_children():
-            process.terminate()  # what is kept stays; the rest is done again next time
+            process.terminate()  # stored results stay; the rest is done again next time
         raise
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
@@ -107,7 +107,7 @@ def ready(waiting: Iterable[J], done: set[J], needed_by: Callable[[J], J | None]
 
 @contextmanager
 def _ctrl_c_waits() -> Iterator[None]:
-    """Ctrl-C is heard a moment later: a worker that is left half started ends with a traceback."""
+    """Ctrl-C takes effect a moment later: a worker that is left half started ends with a traceback."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -126,7 +126,7 @@ def _result(future: Future, job: Keyed) -> dict[str, Any]:
 
 
 def _start() -> None:
-    """In every worker: one thread, Ctrl-C is for the parent, and nobody works on when the parent was killed."""
+    """In every worker: one thread, Ctrl-C is for the parent, and workers end when the parent was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     import torch  # after that: it takes seconds

@@ -15,7 +15,7 @@ __all__ = ["fold_network", "layers_of", "network_of", "read_network", "write_net
 
 
 def write_network(path: Path, network: nn.Sequential) -> None:
-    """Keep the layers of ``network`` in an npz file."""
+    """Store the layers of ``network`` in an npz file."""
     arrays: dict[str, Any] = {}
     for i, (weight, bias) in enumerate(layers_of(network)):
         arrays |= {f"weight{i}": weight, f"bias{i}": bias}
@@ -26,8 +26,8 @@ def write_network(path: Path, network: nn.Sequential) -> None:
 
 
 def read_network(path: Path) -> nn.Sequential:
-    """The network that ``write_network`` kept."""
+    """The network that ``write_network`` stored."""
     with np.load(path, allow_pickle=False) as archive:
         n_layers = len(archive.files) // 2
-        weights, biases = ([archive[f"{part}{i}"] for i in range(n_layers)] for part in ("weight", "bias"))
+        weights, biases = ([archive[f"{name}{i}"] for i in range(n_layers)] for name in ("weight", "bias"))
     return network_of(weights, biases)

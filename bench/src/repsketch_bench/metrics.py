@@ -1,4 +1,4 @@
-"""Whether probabilities mean what they say: the Brier score and the calibration error of ``predict_proba``."""
+"""Whether probabilities are calibrated: the Brier score and the calibration error of ``predict_proba``."""
 
 from typing import Any
 
@@ -24,9 +24,9 @@ def brier_score(y: Any, probabilities: Any, classes: Any = None) -> float:
     >>> brier_score([0, 1], [[0.8, 0.2], [0.4, 0.6]])
     0.1
     """
-    places, chances = _read(y, probabilities, classes)
-    squares = (chances - np.eye(chances.shape[1])[places]) ** 2
-    return float(squares.sum(axis=1).mean()) / (2.0 if chances.shape[1] == 2 else 1.0)
+    places, probabilities = _read(y, probabilities, classes)
+    squares = (probabilities - np.eye(probabilities.shape[1])[places]) ** 2
+    return float(squares.sum(axis=1).mean()) / (2.0 if probabilities.shape[1] == 2 else 1.0)
 
 
 def calibration_error(y: Any, probabilities: Any, classes: Any = None, *, n_bins: int = 15) -> float:
@@ -38,27 +38,34 @@ def calibration_error(y: Any, probabilities: Any, classes: Any = None, *, n_bins
     >>> calibration_error([0, 0, 0, 1], [[0.75, 0.25]] * 4)
     0.0
     """
-    places, chances = _read(y, probabilities, classes)
+    places, probabilities = _read(y, probabilities, classes)
     check_count("n_bins", n_bins, _MOST_BINS)
-    sure, is_right = chances.max(axis=1), chances.argmax(axis=1) == places
+    sure, is_right = probabilities.max(axis=1), probabilities.argmax(axis=1) == places
     bins = np.minimum((sure * n_bins).astype(np.int64), n_bins - 1)
     return float(np.abs(np.bincount(bins, sure - is_right, n_bins)).sum() / len(sure))
 
 
 def _read(y: Any, probabilities: Any, classes: Any) -> tuple[np.ndarray, np.ndarray]:
     """Places of the true classes (n,) and probabilities (n, C), checked."""
-    labels, chances = np.asarray(y), np.asarray(probabilities, np.float64)
-    known = np.arange(chances.shape[-1]) if classes is None else np.asarray(classes)
-    if chances.ndim != 2 or chances.shape[1] < 2 or labels.shape != chances.shape[:1] or not len(labels):
+    labels, probabilities = np.asarray(y), np.asarray(probabilities, np.float64)
+    known = np.arange(probabilities.shape[-1]) if classes is None else np.asarray(classes)
+    if (
+        probabilities.ndim != 2
+        or probabilities.shape[1] < 2
+        or labels.shape != probabilities.shape[:1]
+        or not len(labels)
+    ):
         raise InputError(
-            f"y of shape {labels.shape} and probabilities of shape {chances.shape}; allowed are (n,), (n, C)."
+            f"y of shape {labels.shape} and probabilities of shape {probabilities.shape}; allowed are (n,), (n, C)."
         )
-    if known.shape != chances.shape[1:]:
-        raise InputError(f"{known.size} classes for {chances.shape[1]} columns of probabilities; they must agree.")
-    if not (np.all(chances >= 0.0) and np.allclose(chances.sum(axis=1), 1.0, atol=1e-4)):
+    if known.shape != probabilities.shape[1:]:
+        raise InputError(
+            f"{known.size} classes for {probabilities.shape[1]} columns of probabilities; they must agree."
+        )
+    if not (np.all(probabilities >= 0.0) and np.allclose(probabilities.sum(axis=1), 1.0, atol=1e-4)):
         raise InputError("probabilities must be 0 or more and sum up to 1 in every row; pass those of predict_proba.")
     is_class = labels[:, None] == known
     if not is_class.any(axis=1).all():
         unknown = labels[~is_class.any(axis=1)]
         raise InputError(f"y holds {unknown[:4].tolist()}, which are none of the classes {known.tolist()[:8]}.")
-    return is_class.argmax(axis=1), chances
+    return is_class.argmax(axis=1), probabilities

@@ -25,7 +25,7 @@ COMPRESSED = "1KB"
 
 @dataclass(frozen=True)
 class Contender:
-    """A sketch that takes part, and what it is called."""
+    """A sketch of the benchmark and its name."""
 
     name: str
     sketch: Sketch

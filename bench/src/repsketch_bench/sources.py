@@ -119,13 +119,13 @@ SOURCES = {
 class Rows:
     """A dataset as its files hold it.
 
-    X is (n, d) and y (n,) with the labels of the files. ``parts`` says which rows are for training and which for
-    testing, or is None where nobody published a split. ``note``, if any, belongs beside numbers from these rows.
+    X is (n, d) and y (n,) with the labels of the files. ``given_split`` says which rows are for training and which for
+    testing, or is None where no split was published. ``note``, if any, belongs beside numbers from these rows.
     """
 
     X: np.ndarray
     y: np.ndarray
-    parts: tuple | None = None
+    given_split: tuple | None = None
     note: str = ""
 
 
@@ -149,23 +149,23 @@ def content_digest(X: np.ndarray, y: np.ndarray) -> str:
 
 def read_archive(source: Source, path: Path) -> Rows:
     """Rows of the NumPy archive at ``path``: X and y, or X_train, y_train, X_test and y_test, of any number."""
-    parts: tuple | None = None
+    given_split: tuple | None = None
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:  # np.load alone leaves it open
             if "X_train" in archive:
                 X, y = (np.concatenate([archive[f"{key}_train"], archive[f"{key}_test"]]) for key in "Xy")
                 n_train = len(archive["y_train"])
-                parts = slice(n_train), slice(n_train, None)
+                given_split = slice(n_train), slice(n_train, None)
             else:
                 X, y = archive["X"], archive["y"]
                 if source.test_origin is not None:
                     is_test = archive["origin"] == source.test_origin
-                    parts = np.flatnonzero(~is_test), np.flatnonzero(is_test)
+                    given_split = np.flatnonzero(~is_test), np.flatnonzero(is_test)
         if X.ndim != 2 or y.shape != X.shape[:1]:
             raise ValueError(f"shapes of X and y are {X.shape} and {y.shape}")
     except BROKEN as error:
         raise _unreadable(path, error) from error
-    return Rows(X, y, parts, source.note)
+    return Rows(X, y, given_split, source.note)
 
 
 def read_files(source: Source, paths: Sequence[Path], advice: str = ADVICE) -> Rows:

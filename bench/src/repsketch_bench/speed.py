@@ -57,7 +57,7 @@ def bench_case(
     n_rounds: int = 15,
     progress: bool = True,
 ) -> dict[str, Any]:
-    """The part of ``bench_speed`` for one teacher and its data."""
+    """The results of ``bench_speed`` for one teacher and its data."""
     engines = [engine for build in (ours or {}).values() for engine in build(case)]
     own = [peer for engine in engines for peer in peers_of(engine, case, n_queries)]
     others, left_out = build_peers(case, n_queries, progress=progress)
@@ -77,7 +77,7 @@ def bench_case(
                 "ours": peer in own,
                 "metric": peer.metric,
                 "nbytes": peer.nbytes,
-                "ns": vars(timing.spread(peer.name)),
+                "ns": vars(timing.quartiles(peer.name)),
             }
             for peer in [*own, *others]
         ],
@@ -129,18 +129,18 @@ def ratio_table(result: Mapping[str, Any]) -> "Table":
 def ratios_to(result: Mapping[str, Any], peer: str) -> dict[tuple[str, str], list[dict[str, float]]]:
     """For each of our sketches and kinds of call, the ratios to one peer over all datasets."""
     ratios: dict[tuple[str, str], list[dict[str, float]]] = {}
-    for part in result["datasets"].values():
-        for ratio in part["ratios"]:
+    for found in result["datasets"].values():
+        for ratio in found["ratios"]:
             if ratio["peer"] == peer:
                 ratios.setdefault((ratio["ours"], ratio["kind"]), []).append(ratio)
     return ratios
 
 
 def _ratio(timing, peer: Peer, mine: Peer) -> dict[str, Any]:
-    spread = timing.ratio(peer.name, mine.name)
-    return {"peer": peer.engine, "ours": mine.engine, "kind": mine.kind, **vars(spread)}
+    ratio = timing.ratio(peer.name, mine.name)
+    return {"peer": peer.engine, "ours": mine.engine, "kind": mine.kind, **vars(ratio)}
 
 
-def _cell(spread: Mapping[str, float], form: str = ",.0f") -> str:
-    half = 50.0 * (spread["high"] - spread["low"]) / spread["median"]
-    return f"{spread['median']:{form}} ±{half:.0f}%"
+def _cell(quartiles: Mapping[str, float], spec: str = ",.0f") -> str:
+    half = 50.0 * (quartiles["high"] - quartiles["low"]) / quartiles["median"]
+    return f"{quartiles['median']:{spec}} ±{half:.0f}%"

@@ -54,9 +54,9 @@ class Case:
     is_synthetic: bool = False
 
     def queries(self, n: int) -> np.ndarray:
-        """``n`` different rows to ask while a clock runs, test rows first, or all there are; C-contiguous."""
-        parts = [self.X_test, self.X_valid, self.X_train]
-        return np.ascontiguousarray(np.concatenate([part[:n] for part in parts])[:n])
+        """``n`` different rows to predict while a clock runs, test rows first, or all there are; C-contiguous."""
+        inputs = [self.X_test, self.X_valid, self.X_train]
+        return np.ascontiguousarray(np.concatenate([X[:n] for X in inputs])[:n])
 
     def score(self, outputs: np.ndarray, y: np.ndarray) -> float:
         """Accuracy of outputs (n,) whose sign says the class, or mean absolute error."""
@@ -78,7 +78,7 @@ class Case:
 
 
 def load_case(name: str, cache: str | os.PathLike, *, seed: int = 0, progress: bool = True) -> Case:
-    """The teacher of the dataset called ``name``, from the folder ``cache`` or trained and kept there.
+    """The teacher of the dataset called ``name``, from the folder ``cache`` or trained and stored there.
 
     Without REPSKETCH_DATA the data are invented, and ``is_synthetic`` says so.
     """
@@ -90,15 +90,15 @@ def load_case(name: str, cache: str | os.PathLike, *, seed: int = 0, progress: b
     scale = InputScale.fit(split.X_train[order])
     X_train, X_test = scale.apply(split.X_train[order]), scale.apply(split.X_test)
     y_train = split.y_train[order]
-    kept = X_train[n_valid:], y_train[n_valid:]
+    train = X_train[n_valid:], y_train[n_valid:]
     options = {**TRAINING[name], "task": split.task, "random_state": seed}
     mark = hashlib.sha256(repr((sizes.hidden, sorted(options.items()), is_synthetic, MOST_ROWS)).encode())
-    mark.update(kept[0].tobytes())
+    mark.update(train[0].tobytes())
     path = Path(cache) / f"teacher-{name}-{mark.hexdigest()[:16]}.npz"
     if path.is_file():
         teacher = read_network(path)
     else:
-        teacher = fold_network(train_mlp(*kept, sizes.hidden, progress=progress, **options))
+        teacher = fold_network(train_mlp(*train, sizes.hidden, progress=progress, **options))
         write_network(path, teacher)
-    held = X_train[:n_valid], y_train[:n_valid]
-    return Case(name, split.task, teacher, *kept, *held, X_test, split.y_test, scale, is_synthetic)
+    validation = X_train[:n_valid], y_train[:n_valid]
+    return Case(name, split.task, teacher, *train, *validation, X_test, split.y_test, scale, is_synthetic)

@@ -17,7 +17,7 @@ from repsketch.progress import track
 
 @dataclass(frozen=True)
 class Contestant:
-    """A callable to be timed and how many queries one call of it answers."""
+    """A callable to be timed and how many queries one call of it has."""
 
     name: str
     call: Callable[[], object]
@@ -25,7 +25,7 @@ class Contestant:
 
 
 @dataclass(frozen=True)
-class Spread:
+class Quartiles:
     """Median and quartiles over rounds."""
 
     median: float
@@ -33,11 +33,11 @@ class Spread:
     high: float
 
     @classmethod
-    def of(cls, values: np.ndarray) -> "Spread":
+    def of(cls, values: np.ndarray) -> "Quartiles":
         """Median and quartiles of ``values`` (n_rounds,).
 
-        >>> Spread.of(np.array([1.0, 2.0, 3.0, 4.0, 50.0]))
-        Spread(median=3.0, low=2.0, high=4.0)
+        >>> Quartiles.of(np.array([1.0, 2.0, 3.0, 4.0, 50.0]))
+        Quartiles(median=3.0, low=2.0, high=4.0)
         """
         low, median, high = (float(value) for value in np.quantile(values, [0.25, 0.5, 0.75]))
         return cls(median, low, high)
@@ -53,20 +53,20 @@ class Timing:
     ns : (n_rounds, m) float64
 
     >>> timing = Timing(("net", "sketch"), np.array([[100.0, 10.0], [400.0, 20.0], [90.0, 9.0]]))
-    >>> timing.spread("sketch").median, timing.ratio("net", "sketch").median
+    >>> timing.quartiles("sketch").median, timing.ratio("net", "sketch").median
     (10.0, 10.0)
     """
 
     names: tuple[str, ...]
     ns: np.ndarray
 
-    def spread(self, name: str) -> Spread:
+    def quartiles(self, name: str) -> Quartiles:
         """Nanoseconds a query of one contestant."""
-        return Spread.of(self.ns[:, self.names.index(name)])
+        return Quartiles.of(self.ns[:, self.names.index(name)])
 
-    def ratio(self, slow: str, fast: str) -> Spread:
+    def ratio(self, slow: str, fast: str) -> Quartiles:
         """How many times longer ``slow`` takes than ``fast``, from their times in the same round."""
-        return Spread.of(self.ns[:, self.names.index(slow)] / self.ns[:, self.names.index(fast)])
+        return Quartiles.of(self.ns[:, self.names.index(slow)] / self.ns[:, self.names.index(fast)])
 
 
 def measure(
@@ -102,7 +102,7 @@ def measure(
     gc.disable()  # a collection would be charged to whoever runs at that moment
     try:
         for i in track(range(n_rounds), "timing", n_rounds, enabled=progress):
-            # Another order each round: nobody always follows the one that leaves the caches cold.
+            # Another order each round, so that no contestant always follows the one that leaves the caches cold.
             for j in rng.permutation(len(contestants)):
                 spent = _nanoseconds(contestants[j].call, n_calls[j], clock)
                 ns[i, j] = spent / (n_calls[j] * contestants[j].n_queries)

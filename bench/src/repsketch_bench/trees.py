@@ -24,7 +24,7 @@ def boosters_of(case: Case) -> dict[str, Any]:
 
 
 def lightgbm_engine(name: str, model: Any) -> Engine:
-    """A LightGBM estimator asked through its Python package."""
+    """A LightGBM estimator called through its Python package."""
 
     def outputs(X: np.ndarray) -> np.ndarray:
         return booster_outputs(model, X)
@@ -54,15 +54,15 @@ static float score_row(const float *row) {{
 def m2cgen_engine(name: str, model: Any) -> Engine:
     """A LightGBM estimator as C if-else written by m2cgen; a classifier's output is its probability minus a half."""
     source = require("m2cgen", "bench").export_to_c(model)
-    declared, ask = "double score(double *);", "return (float)score(values);"
+    declared, body = "double score(double *);", "return (float)score(values);"
     if hasattr(model, "classes_"):
         declared = "void score(double *, double *);"
-        ask = "double p[2]; score(values, p); return (float)(p[1] - 0.5);"
+        body = "double p[2]; score(values, p); return (float)(p[1] - 0.5);"
     glue = f"""{declared}
 static float score_row(const float *row) {{
   double values[{model.n_features_in_}];
   for (int j = 0; j < {model.n_features_in_}; ++j) values[j] = row[j];
-  {ask}
+  {body}
 }}
 """
     return compiled_engine(f"{name} in C (m2cgen)", {"model.c": source}, glue)
@@ -70,7 +70,7 @@ static float score_row(const float *row) {{
 
 def _emlearn() -> Any:
     """The library, without what importing it does to NumPy's handling of floating-point errors."""
-    with np.errstate():  # emlearn calls np.seterr(all="raise") for the whole process
+    with np.errstate():  # emlearn calls np.seterr(all="raise") for all of the process
         return require("emlearn", "bench")
 
 

@@ -1,4 +1,4 @@
-"""Small data of unequal columns, smooth and curved, and networks trained on them."""
+"""Small data of unequal columns, curved without jumps, and networks trained on them."""
 
 import numpy as np
 import pytest
@@ -40,6 +40,6 @@ def teacher(X, y, task):
 
 
 @pytest.fixture(scope="session")
-def spread(values):
+def deviation(values):
     """Mean absolute error of the best constant."""
     return float(np.abs(values - np.median(values)).mean())

@@ -15,7 +15,7 @@ QUICK = {"n_epochs": 2, "batch_size": 64, "progress": False}
 
 
 @pytest.fixture(scope="module")
-def answers(teacher, X):
+def teacher_outputs(teacher, X):
     return compare_network("teacher", fold_network(teacher)).predict(X)
 
 
@@ -33,24 +33,24 @@ def test_shapes_fit_and_one_unit_more_does_not(n_features, extra):
 
 
 @pytest.mark.parametrize("n_numbers", [5, 6, 7, 20, 150])
-def test_numbers_and_flops_are_those_of_the_shape(X, y, task, answers, n_numbers):
-    student = distil_network(answers, X, y, n_numbers, task=task, **QUICK)
+def test_numbers_and_flops_are_those_of_the_shape(X, y, task, teacher_outputs, n_numbers):
+    student = distil_network(teacher_outputs, X, y, n_numbers, task=task, **QUICK)
     cost = Cost.of_mlp(student.settings["widths"])
     assert student.n_numbers == cost.parameters <= n_numbers
     assert (student.flops, student.nbytes) == (cost.paper_flops, cost.nbytes(32))
     assert student.settings["n_tried"] in (4, 8)
 
 
-def test_learns_in_the_units_of_the_teacher(X, y, task, answers, spread):
-    student = distil_network(answers, X, y, 150, task=task, n_epochs=25, batch_size=32, progress=False)
+def test_learns_in_the_units_of_the_teacher(X, y, task, teacher_outputs, deviation):
+    student = distil_network(teacher_outputs, X, y, 150, task=task, n_epochs=25, batch_size=32, progress=False)
     outputs = student.predict(X)
     if task == "classification":
         assert ((outputs > 0) == y).mean() > 0.9
     else:
-        assert np.abs(outputs - y).mean() < 0.3 * spread
+        assert np.abs(outputs - y).mean() < 0.3 * deviation
 
 
-def test_the_teachers_answers_matter(X, labels):
+def test_the_soft_labels_matter(X, labels):
     """A teacher that says the opposite of the labels is followed where it has all the say."""
     rows = Rows.split(X, labels, "classification", (X[:9], labels[:9]))
     outputs, places = torch.from_numpy(8.0 * (labels[:, None] - 0.5)).float(), torch.arange(len(X))
@@ -75,18 +75,18 @@ def test_hintons_loss_by_hand():
 
 
 def test_regression_mixes_absolute_errors():
-    rows = Rows.split([[0.0]] * 2, [0.0, 2.0], "regression", ([[0.0]], [1.0]))  # middle 1, spread 1
+    rows = Rows.split([[0.0]] * 2, [0.0, 2.0], "regression", ([[0.0]], [1.0]))  # median 1, deviation 1
     loss = teacher_loss(rows, np.array([3.0, 5.0]), temperature=1.0, share=0.25)
     assert float(loss(torch.tensor([[0.0]]), torch.tensor([1]))) == pytest.approx(0.25 * 4.0 + 0.75 * 1.0)
 
 
-def test_same_seed_same_student_whatever_torchs_generator_did(X, y, task, answers):
+def test_same_seed_same_student_whatever_torchs_generator_did(X, y, task, teacher_outputs):
     outputs = []
     for seed, state in ((1, 5), (1, 6), (2, 5)):
         with torch.random.fork_rng():
             torch.manual_seed(state)
             before = torch.random.get_rng_state()
-            student = distil_network(answers, X, y, 40, task=task, random_state=seed, **QUICK)
+            student = distil_network(teacher_outputs, X, y, 40, task=task, random_state=seed, **QUICK)
             outputs.append(student.predict(X).tobytes())
             assert torch.equal(before, torch.random.get_rng_state())
     assert outputs[0] == outputs[1] != outputs[2]
@@ -103,7 +103,7 @@ def test_same_seed_same_student_whatever_torchs_generator_did(X, y, task, answer
         ({"batch_size": 0}, "batch_size=0; allowed"),
     ],
 )
-def test_refuses(X, y, task, answers, changes, message):
-    arguments = {"teacher_outputs": answers, "X": X, "y": y, "n_numbers": 40, "task": task, **QUICK, **changes}
+def test_refuses(X, y, task, teacher_outputs, changes, message):
+    arguments = {"teacher_outputs": teacher_outputs, "X": X, "y": y, "n_numbers": 40, "task": task, **QUICK, **changes}
     with pytest.raises(InputError, match=message):
         distil_network(**arguments)

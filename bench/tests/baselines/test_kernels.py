@@ -6,7 +6,7 @@ from repsketch_bench.baselines import fit_fourier, fit_linear, fit_nystroem
 from repsketch_bench.baselines.ridge import fit_ridge
 
 D = 4
-# Numbers for each feature part and once, by the docstrings.
+# Numbers for each feature and once, by the docstrings.
 METHODS = {
     "Fourier": (fit_fourier, {}, 2, D + 1),
     "Fourier, stored": (fit_fourier, {"stores_frequencies": True}, D + 2, 1),
@@ -41,12 +41,12 @@ def test_even_and_odd_functions(method, function):
 def test_numbers_by_hand(method, X, values, n_numbers):
     fit, options, each, fixed = method
     model = fit(X, values, n_numbers, task="regression", **options)
-    n_parts = (n_numbers - fixed) // each
-    assert model.n_numbers == n_parts * each + fixed <= n_numbers
+    n_each = (n_numbers - fixed) // each
+    assert model.n_numbers == n_each * each + fixed <= n_numbers
     assert model.nbytes == 4 * model.n_numbers
-    per_part = 1 if fit is fit_nystroem else 2  # a frequency makes two features
-    assert model.settings["n_features"] == per_part * n_parts
-    assert model.flops == n_parts * (D + per_part)
+    features_each = 1 if fit is fit_nystroem else 2  # a frequency makes two features
+    assert model.settings["n_features"] == features_each * n_each
+    assert model.flops == n_each * (D + features_each)
     assert model.settings["n_tried"] == 8
 
 

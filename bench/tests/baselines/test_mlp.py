@@ -13,7 +13,7 @@ def X():
     return np.random.default_rng(0).normal(size=(400, 3)) * [1.0, 100.0, 1.0] + [0.0, 5000.0, 0.0]
 
 
-def answers(network, X):
+def outputs_of(network, X):
     with torch.no_grad():
         return network(torch.tensor(X, dtype=torch.float32)).numpy()
 
@@ -21,13 +21,13 @@ def answers(network, X):
 def test_regression_in_the_units_of_the_targets(X):
     y = 1000.0 + 50.0 * X[:, 0]
     network = train_mlp(X, y, task="regression", **SMALL)
-    assert np.abs(answers(network, X)[:, 0] - y).mean() < 0.3 * np.abs(y - np.median(y)).mean()
+    assert np.abs(outputs_of(network, X)[:, 0] - y).mean() < 0.3 * np.abs(y - np.median(y)).mean()
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_classification(X, n_classes):
     y = np.digitize(X[:, 0], np.quantile(X[:, 0], np.arange(1, n_classes) / n_classes))
-    outputs = answers(train_mlp(X, y, task="classification", **SMALL), X)
+    outputs = outputs_of(train_mlp(X, y, task="classification", **SMALL), X)
     assert outputs.shape == (400, 1 if n_classes == 2 else 3)
     chosen = outputs[:, 0] > 0 if n_classes == 2 else outputs.argmax(axis=1)
     assert (chosen == y).mean() > 0.85
@@ -36,7 +36,7 @@ def test_classification(X, n_classes):
 def test_same_seed_same_network_and_no_trace_in_torchs_own_generator(X):
     y = X[:, 0]
     before = torch.random.get_rng_state()
-    first, second = (answers(train_mlp(X, y, task="regression", **SMALL), X) for _ in range(2))
+    first, second = (outputs_of(train_mlp(X, y, task="regression", **SMALL), X) for _ in range(2))
     assert first.tobytes() == second.tobytes()
     assert torch.equal(before, torch.random.get_rng_state())
 

@@ -8,14 +8,14 @@ from repsketch_bench.baselines.layers import fold_network, network_of, rescale_n
 from repsketch_bench.baselines.networks import compare_network, matrix_nbytes, vector_nbytes
 
 
-def sparse(n_rows, n_columns, n_kept):
+def sparse(n_rows, n_columns, n_nonzeros):
     weight = np.zeros(n_rows * n_columns)
-    weight[:n_kept] = 1.0
+    weight[:n_nonzeros] = 1.0
     return weight.reshape(n_rows, n_columns)
 
 
 @pytest.mark.parametrize(
-    ("shape", "n_kept", "nbytes"),
+    ("shape", "n_nonzeros", "nbytes"),
     [
         ((10, 100), 20, 80 + 20 * 1 + 11 * 1),  # CSR, one-byte columns and starts; a bitmap takes 125
         ((10, 300), 20, 80 + 20 * 2 + 11 * 1),  # columns beyond 255 take two bytes
@@ -26,13 +26,13 @@ def sparse(n_rows, n_columns, n_kept):
         ((10, 100), 0, 11),  # the starts alone
     ],
 )
-def test_bytes_of_a_matrix(shape, n_kept, nbytes):
-    assert matrix_nbytes(sparse(*shape, n_kept)) == nbytes
+def test_bytes_of_a_matrix(shape, n_nonzeros, nbytes):
+    assert matrix_nbytes(sparse(*shape, n_nonzeros)) == nbytes
 
 
-@pytest.mark.parametrize(("n_kept", "nbytes"), [(0, 2), (3, 14), (9, 36)])
-def test_bytes_of_biases(n_kept, nbytes):
-    assert vector_nbytes(sparse(1, 9, n_kept)[0]) == nbytes
+@pytest.mark.parametrize(("n_nonzeros", "nbytes"), [(0, 2), (3, 14), (9, 36)])
+def test_bytes_of_biases(n_nonzeros, nbytes):
+    assert vector_nbytes(sparse(1, 9, n_nonzeros)[0]) == nbytes
 
 
 def test_sizes_of_a_tiny_network_by_hand():

@@ -27,7 +27,7 @@ def made(monkeypatch):
 
 def n_nonzero(network):
     layers = layers_of(network)
-    return tuple(sum(int((layer[part] != 0).sum()) for layer in layers) for part in (0, 1))
+    return tuple(sum(int((layer[i] != 0).sum()) for layer in layers) for i in (0, 1))
 
 
 @pytest.mark.parametrize("keep", [1.0, 0.5, 0.1, 0.013])
@@ -46,9 +46,9 @@ def test_once_keeps_the_largest_weights_of_the_trained_units(teacher, X, y, task
     """The mask is the largest weights before the inputs' scales are folded in, and tuning moves only those."""
     linear = [layer.weight.detach().numpy() for layer in teacher if isinstance(layer, nn.Linear)]
     sizes = np.concatenate([np.abs(weight).ravel() for weight in linear])
-    n_kept = round(0.3 * N_WEIGHTS)
+    n_nonzeros = round(0.3 * N_WEIGHTS)
     largest = np.zeros(N_WEIGHTS, bool)
-    largest[np.argsort(sizes)[-n_kept:]] = True
+    largest[np.argsort(sizes)[-n_nonzeros:]] = True
     prune_once(teacher, X, y, 0.3, task=task, validation=(X, y), **QUICK)
     left = np.concatenate([(weight != 0).ravel() for weight, _ in layers_of(made[0])])
     # Pruning takes its scales from all of X and y, training from nine tenths: a few weights at the edge may differ.

@@ -48,8 +48,8 @@ def test_the_file_holds_what_is_counted(per_channel):
     ranges = [array for name, array in arrays.items() if name[0] not in "wb" and name.endswith("_scale")]
     assert {array.dtype for array in weights} == {np.dtype(np.int8)}
     assert {array.dtype for array in biases} == {np.dtype(np.int32)}
-    held = sum(array.nbytes for array in (*weights, *biases, *scales)) + 5 * len(ranges)
-    assert held == int8_nbytes(network, per_channel)
+    stored = sum(array.nbytes for array in (*weights, *biases, *scales)) + 5 * len(ranges)
+    assert stored == int8_nbytes(network, per_channel)
 
 
 def test_deterministic_and_silent(teacher, X, capfd):

@@ -13,7 +13,7 @@ def test_split_loses_no_row_and_repeats_none():
     assert sorted(together) == list(range(30))
     assert len(rows.y_valid) == 6
     np.testing.assert_array_equal(rows.X_train[:, 0], rows.y_train)
-    assert not np.array_equal(rows.kept, Rows.split(X, X[:, 0], "regression", random_state=4).kept)
+    assert not np.array_equal(rows.train_places, Rows.split(X, X[:, 0], "regression", random_state=4).train_places)
 
 
 def test_given_validation_rows_are_used_as_they_are():

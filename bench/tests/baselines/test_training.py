@@ -15,7 +15,7 @@ def line():
     return network
 
 
-def train(line, held_loss_of, **options):
+def train(line, validation_loss_of, **options):
     """Train towards 3 x on 32 rows, and hold 8 rows back."""
     x = torch.linspace(-1.0, 1.0, 40)[:, None]
     train_epochs(
@@ -25,21 +25,21 @@ def train(line, held_loss_of, **options):
         torch.arange(32),
         torch.arange(32, 40),
         torch.Generator().manual_seed(0),
-        held_loss_of=held_loss_of,
+        validation_loss_of=validation_loss_of,
         **{**OPTIONS, **options},
     )
 
 
-def test_the_best_epoch_is_kept_not_the_last(line):
+def test_the_best_epoch_is_restored_not_the_last(line):
     weights, losses = [], [5.0, 2.0, 4.0, 1.0, 3.0, 6.0]
 
-    def held_loss_of(outputs, places):
+    def validation_loss_of(outputs, places):
         assert places.tolist() == list(range(32, 40))
         assert not line.training
         weights.append(line[0].weight.item())
         return torch.tensor(losses[len(weights) - 1])
 
-    train(line, held_loss_of)
+    train(line, validation_loss_of)
     assert len(set(weights)) == 6
     assert line[0].weight.item() == weights[3]
     assert not line.training

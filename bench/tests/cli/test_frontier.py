@@ -41,11 +41,11 @@ def test_one_method_on_one_dataset(tmp_path):
     assert sorted(result["found"]["linear"]["0"]) == ["1024", "400"]
     assert (tmp_path / "out" / "frontier.svg").is_file()
     assert "All scores" in first.stdout
-    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache" / "jobs").iterdir()}
-    assert len(kept) == 2
+    stored = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache" / "jobs").iterdir()}
+    assert len(stored) == 2
     assert run(*options).returncode == 0
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache" / "jobs").iterdir()} == kept
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache" / "jobs").iterdir()} == stored
     options[options.index("--cache") + 1] = str(tmp_path / "another")  # the first was lost: results are enough
     assert run(*options).returncode == 0
-    assert not (tmp_path / "another" / "answers").exists()
+    assert not (tmp_path / "another" / "soft_labels").exists()
     assert json.loads((tmp_path / "out" / "wine.json").read_text()) == result

@@ -38,7 +38,7 @@ def test_teachers_are_not_trained_on_validation_rows(case):
         seen.append(inside)
         return lambda rows: np.zeros((len(rows), case.plain.n_outputs))
 
-    teachers.answers_of(case, fit)
+    teachers.soft_labels_of(case, fit)
     validation = {row.tobytes() for row in X[case.plain.validation_rows]}
     assert len(seen) == 4
     assert not validation & {row.tobytes() for inside in seen for row in inside}
@@ -47,15 +47,15 @@ def test_teachers_are_not_trained_on_validation_rows(case):
         assert sum(row.tobytes() in rows for rows in trained_on) == 3, "each copy leaves out a quarter"
 
 
-def test_the_answers_of_the_best_teacher_are_taken(case, monkeypatch):
+def test_the_soft_labels_of_the_best_teacher_are_taken(case, monkeypatch):
     labels = case.plain.labels
-    answers = {"boosted": 0.9 * labels + 0.05, "network": 0.6 * labels + 0.1}
+    soft_labels = {"boosted": 0.9 * labels + 0.05, "network": 0.6 * labels + 0.1}
     monkeypatch.setattr(teachers, "boosted_fit", lambda case: "boosted")
     monkeypatch.setattr(teachers, "network_fit", lambda case: "network")
-    monkeypatch.setattr(teachers, "answers_of", lambda case, fit: answers[fit])
-    found, about = teachers.best_answers(case)
+    monkeypatch.setattr(teachers, "soft_labels_of", lambda case, fit: soft_labels[fit])
+    found, about = teachers.best_soft_labels(case)
     assert about["best"] == "boosted"
-    np.testing.assert_array_equal(found, answers["boosted"])
+    np.testing.assert_array_equal(found, soft_labels["boosted"])
     assert about["losses"]["boosted"] < about["losses"]["mean"] < about["losses"]["network"]
 
 

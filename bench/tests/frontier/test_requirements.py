@@ -1,9 +1,8 @@
-"""Whether what was asked is reached, of hand-made results."""
+"""Whether requirements are met, of hand-made results."""
 
 import pytest
 
-from repsketch_bench.frontier import requirements as asked
-from repsketch_bench.frontier import tables
+from repsketch_bench.frontier import requirements, tables
 from repsketch_bench.paper.printed import PRINTED
 from support.findings import result_of
 
@@ -34,7 +33,7 @@ def networks_of(score: float) -> dict:
 
 
 def test_floors(results):
-    assert asked.floors_table(results).splitlines()[2:] == [
+    assert requirements.floors_table(results).splitlines()[2:] == [
         "| a9a, accuracy | 1 KB | ≥ 0.852 | 0.8520 ± 0.0014 | yes |",
         "| abalone, MAE | 1 KB | ≤ 1.49 | 1.550 ± 0.071 | **no** |",
     ]
@@ -42,15 +41,15 @@ def test_floors(results):
 
 def test_the_smallest_sketch_as_good_as_a_network(results):
     """Ours has 0.841 in 500 bytes and 0.852 in 1000; a thousandth behind is allowed."""
-    assert asked.smallest_sketch(results, "a9a", 0.8419, 0.001) == (500, pytest.approx(0.841))
-    assert asked.smallest_sketch(results, "a9a", 0.8421, 0.001) == (1000, pytest.approx(0.852))
-    assert asked.smallest_sketch(results, "a9a", 0.8531, 0.001) is None
-    assert asked.smallest_sketch(results, "abalone", 1.541, 0.01) == (1024, pytest.approx(1.55))
-    assert asked.smallest_sketch(results, "abalone", 1.53, 0.01) is None
+    assert requirements.smallest_sketch(results, "a9a", 0.8419, 0.001) == (500, pytest.approx(0.841))
+    assert requirements.smallest_sketch(results, "a9a", 0.8421, 0.001) == (1000, pytest.approx(0.852))
+    assert requirements.smallest_sketch(results, "a9a", 0.8531, 0.001) is None
+    assert requirements.smallest_sketch(results, "abalone", 1.541, 0.01) == (1024, pytest.approx(1.55))
+    assert requirements.smallest_sketch(results, "abalone", 1.53, 0.01) is None
 
 
 def test_reductions_count_a_networks_numbers_as_64_bits(results):
-    (line,) = asked.reductions_table(results, networks_of(0.8421)).splitlines()[2:]
+    (line,) = requirements.reductions_table(results, networks_of(0.8421)).splitlines()[2:]
     times = f"{8 * N_NUMBERS / 1000:,.0f}x"
     assert line == (
         f"| a9a, accuracy | 0.8421 | 114x | {10 * PRINTED['a9a'].memory_reduction:g}x | {times}: 0.8520 in 1,000 bytes "
@@ -60,9 +59,9 @@ def test_reductions_count_a_networks_numbers_as_64_bits(results):
 
 def test_a_reduction_that_is_not_enough_is_bold(results):
     results["a9a"] = with_bytes(results["a9a"], "ours", {512: 1600, 1024: 1600})
-    line = asked.reductions_table(results, networks_of(0.8419)).splitlines()[2]
+    line = requirements.reductions_table(results, networks_of(0.8419)).splitlines()[2]
     assert "| **1,139x: 0.8410 in 1,600 bytes** |" in line
 
 
 def test_nothing_measured():
-    assert asked.floors_table({}) == asked.reductions_table({}, networks_of(0.8)) == tables.NOTHING
+    assert requirements.floors_table({}) == requirements.reductions_table({}, networks_of(0.8)) == tables.NOTHING

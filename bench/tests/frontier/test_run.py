@@ -1,4 +1,4 @@
-"""The frontier's jobs: a teacher first, what is kept is not run again, and a small real run from data to tables."""
+"""The frontier's jobs: a teacher first, what is stored is not run again, and a small real run from data to tables."""
 
 import gzip
 import json
@@ -12,7 +12,7 @@ from repsketch.errors import InputError, RepSketchError
 from repsketch.train.recipes import Recipe
 from repsketch_bench.frontier import data
 from repsketch_bench.frontier.ablation import ABLATIONS, AS_GROWN
-from repsketch_bench.frontier.case import Case, Job, answers_path
+from repsketch_bench.frontier.case import Case, Job, soft_labels_path
 from repsketch_bench.frontier.results import collect, read_results, restore
 from repsketch_bench.frontier.run import jobs_of, run_job, run_jobs, teacher_of
 from repsketch_bench.frontier.tables import tables_text
@@ -46,13 +46,13 @@ def test_from_data_to_tables(ran, tmp_path):
     assert "| wine, accuracy | 400 B | – |" in tables_text(results)
 
 
-def test_answers_are_kept_and_are_chances(ran):
+def test_soft_labels_are_stored_and_are_probabilities(ran):
     jobs, _, cache = ran
-    answers = np.load(answers_path(cache, jobs[1]))
-    assert answers.shape == (143, 3)
-    assert np.allclose(answers.sum(axis=1), 1.0, atol=1e-4)
+    soft_labels = np.load(soft_labels_path(cache, jobs[1]))
+    assert soft_labels.shape == (143, 3)
+    assert np.allclose(soft_labels.sum(axis=1), 1.0, atol=1e-4)
     truth = Case("wine", 0, is_quick=True).table.y_train
-    assert (answers.argmax(axis=1) == truth).mean() > 0.9
+    assert (soft_labels.argmax(axis=1) == truth).mean() > 0.9
 
 
 def test_finished_jobs_are_not_run(ran, monkeypatch):
@@ -64,7 +64,7 @@ def test_finished_jobs_are_not_run(ran, monkeypatch):
 
 
 def test_a_stopped_run_goes_on_in_workers(ran, tmp_path):
-    """The teacher is kept already; one more method runs in a process of its own."""
+    """The teacher is stored already; one more method runs in a process of its own."""
     jobs, store, cache = ran
     more = Job("wine", 0, "forest", (400,), is_quick=True)
     run_jobs([jobs[0], more], store, cache, n_workers=1, progress=False)
@@ -79,7 +79,7 @@ def test_results_stand_in_for_a_cache_that_was_lost(ran, tmp_path):
     assert [other.find(job) for job in jobs] == [store.find(job) for job in jobs]
     assert other.find(newer) is None
     assert collect(jobs, other) == results
-    again = run_job(jobs[1], tmp_path)["found"]  # its teacher answers again
+    again = run_job(jobs[1], tmp_path)["found"]  # its teacher is trained again
     assert again["400"]["score"] == results["wine"]["found"]["linear"]["0"]["400"]["score"]
 
 
@@ -148,8 +148,8 @@ def test_ablations_are_sketches_within_the_budget(method, ran, brief_search):
 
 
 def test_what_ablations_leave(ran):
-    problem = Case("wine", 0, is_quick=True).plain
-    without = ABLATIONS["without a teacher"].data(problem.with_soft_labels(problem.labels))
+    data = Case("wine", 0, is_quick=True).plain
+    without = ABLATIONS["without a teacher"].data(data.with_soft_labels(data.labels))
     assert without.soft_labels is None
     effort = ABLATIONS["without refits"].effort
     refits = {refit for fit in (effort.screening, effort.local_search, effort.final) for refit in fit.refits}

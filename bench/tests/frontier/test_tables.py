@@ -2,8 +2,7 @@
 
 import pytest
 
-from repsketch_bench.frontier import margins as leads
-from repsketch_bench.frontier import tables
+from repsketch_bench.frontier import margins, tables
 from repsketch_bench.frontier.ablation import ABLATIONS
 from repsketch_bench.frontier.figures import draw_curves
 from repsketch_bench.frontier.report import write_report
@@ -43,26 +42,26 @@ def test_an_unfinished_run_says_so():
     for seed, n_tried in (("0", 30), ("3", 41)):
         fewer["found"]["ours"][seed]["512"]["n_tried"] = n_tried
     text = tables.run_text({"a9a": result_of(five), "abalone": fewer})
-    assert text.startswith("**Not finished: 2 to 5 of 5 seeds; what differs may be chance.** 12 settings of every peer")
+    assert text.startswith("**Not finished: 2 to 5 of 5 seeds; differences may be noise.** 12 settings of every peer")
     assert "60,000), of ours 30 to 41, on average 36; a processor" in text
 
 
 def test_a_tie_is_a_lead_within_two_paired_standard_errors():
-    """Leads 0.1, 0.1, -0.02: mean 0.06, standard error 0.04."""
-    cell = leads.Cell("a9a", 512, "linear", 0.0, 0.0, (0.1, 0.1, -0.02))
+    """Differences 0.1, 0.1, -0.02: mean 0.06, standard error 0.04."""
+    cell = margins.Cell("a9a", 512, "linear", 0.0, 0.0, (0.1, 0.1, -0.02))
     assert cell.lead == pytest.approx(0.06)
     assert cell.noise == pytest.approx(0.08)
-    assert cell.verdict == "tie"
-    assert leads.Cell("a9a", 512, "linear", 0.0, 0.0, (0.1, 0.1, 0.04)).verdict == "win"
-    assert leads.Cell("a9a", 512, "linear", 0.0, 0.0, (-0.1, -0.1, -0.04)).verdict == "loss"
-    assert leads.Cell("a9a", 512, "linear", 0.0, 0.0, (0.0,)).verdict == "tie"
+    assert cell.outcome == "tie"
+    assert margins.Cell("a9a", 512, "linear", 0.0, 0.0, (0.1, 0.1, 0.04)).outcome == "win"
+    assert margins.Cell("a9a", 512, "linear", 0.0, 0.0, (-0.1, -0.1, -0.04)).outcome == "loss"
+    assert margins.Cell("a9a", 512, "linear", 0.0, 0.0, (0.0,)).outcome == "tie"
 
 
 def test_seeds_are_paired_not_pooled(results):
     """Ours and the linear model vary far more over seeds than their difference does."""
-    cell = leads.compare("a9a", results["a9a"], "linear", 512)
-    assert cell.verdict == "win"
-    assert leads.compare("a9a", results["a9a"], "boosted", 512).verdict == "tie"
+    cell = margins.compare("a9a", results["a9a"], "linear", 512)
+    assert cell.outcome == "win"
+    assert margins.compare("a9a", results["a9a"], "boosted", 512).outcome == "tie"
 
 
 def test_summary_counts_every_cell(results):
@@ -90,7 +89,7 @@ def test_the_best_is_bold_where_less_is_better_too(results):
     assert "**1.450 ± 0.071**" in lines[3]
 
 
-def test_a_short_look_says_who_leads(results):
+def test_screening_finds_the_best(results):
     lines = tables.short_table(results, (512, 1024)).splitlines()[2:]
     assert lines == [
         "| a9a, accuracy | 0.8600 ± 0.0100 / 0.8633 (boosted) | 0.8100 ± 0.0100 / 0.9133* (linear) |",
@@ -100,14 +99,14 @@ def test_a_short_look_says_who_leads(results):
 
 def test_the_readme_counts_our_losses_first(results):
     assert tables.readme_text(results).splitlines()[-1] == (
-        "**Not finished: 0 to 3 of 5 seeds; what differs may be chance.** Of 4 cells (datasets times seven budgets) "
+        "**Not finished: 0 to 3 of 5 seeds; differences may be noise.** Of 4 cells (datasets times seven budgets) "
         "the best peer is ahead beyond the noise in 2, within it in 1, behind in 1."
     )
 
 
 def test_a_method_without_a_model_is_no_cell():
     some = {"a9a": result_of({"ours": {512: [0.8]}, "linear": {1024: [0.7]}})}
-    assert list(leads.against(some, "linear")) == []
+    assert list(margins.against(some, "linear")) == []
     assert "–" in tables.scores_table(some)
 
 

@@ -1,4 +1,4 @@
-"""The paper's sizes on real data, one seed: what the committed tables say over five, kept from rotting.
+"""The paper's sizes on real data, one seed: what the committed tables say over five seeds still holds.
 
 Slow, and only with REPSKETCH_DATA.
 """

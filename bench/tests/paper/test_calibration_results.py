@@ -12,7 +12,7 @@ AT_95 = RESULTS["confidences"].index(0.95)
 @pytest.mark.parametrize("name", ["abalone", "yearmsd"])
 def test_intervals(name):
     found = {kind: entry["mean"][AT_95] for kind, entry in RESULTS["intervals"][name].items()}
-    for kind in ("held out", "fresh", "one width"):
+    for kind in ("validation", "fresh", "one width"):
         assert 0.93 <= found[f"{kind}, coverage"] <= 0.97
     assert found["fresh, width"] < 0.95 * found["one width, width"]
     worst = "coverage of the worst quarter"

@@ -28,24 +28,24 @@ def _listen_to_ctrl_c():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def kept(folder):
+def stored_jobs(folder):
     return {path.name: path.stat().st_mtime_ns for path in (folder / "cache" / "jobs").glob("*.json")}
 
 
 def test_ctrl_c_loses_nothing_that_was_found(tmp_path):
     run = start(tmp_path)
-    while not kept(tmp_path):
+    while not stored_jobs(tmp_path):
         assert run.poll() is None, run.stderr.read()
         time.sleep(0.05)
     run.send_signal(signal.SIGINT)
     _, message = run.communicate(timeout=30)
     assert run.returncode != 0
     assert "Traceback" not in message
-    before = kept(tmp_path)
+    before = stored_jobs(tmp_path)
     again = start(tmp_path)
     printed, message = again.communicate(timeout=300)
     assert again.returncode == 0, message
     assert "Table 1" in printed
-    after = kept(tmp_path)
+    after = stored_jobs(tmp_path)
     assert {name: after[name] for name in before} == before
     assert len(after) > len(before)

@@ -1,4 +1,4 @@
-"""``repsketch paper``: what is kept is not computed again, and tables say who lost."""
+"""``repsketch paper``: what is stored is not computed again, and tables say who lost."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from repsketch_bench.paper.store import Job, Store
 TEACHER = Job("abalone", 0, "teacher", is_quick=True)
 
 
-def test_a_kept_job_is_found_again_and_a_broken_file_is_not(tmp_path):
+def test_a_stored_job_is_found_again_and_a_broken_file_is_not(tmp_path):
     store = Store(tmp_path)
     assert store.find(TEACHER) is None
     store.keep(TEACHER, {"found": {"score": 1.5}, "seconds": 2.0})
@@ -32,15 +32,15 @@ def test_finished_jobs_are_not_run(tmp_path):
     assert not list(tmp_path.glob("*.npz"))  # no network was trained
 
 
-def test_a_job_that_fails_is_named_and_the_others_are_kept(tmp_path, monkeypatch):
+def test_a_job_that_fails_is_named_and_the_others_are_stored(tmp_path, monkeypatch):
     monkeypatch.setenv("REPSKETCH_DATA", str(tmp_path / "nothing here"))
     monkeypatch.setenv("REPSKETCH_LIBSVM", "off")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    store, kept = Store(tmp_path / "jobs"), Job("abalone", 0, "teacher", is_quick=True)
-    store.keep(kept, {"found": {}, "seconds": 0.0})
+    store, done = Store(tmp_path / "jobs"), Job("abalone", 0, "teacher", is_quick=True)
+    store.keep(done, {"found": {}, "seconds": 0.0})
     with pytest.raises(RepSketchError, match="abalone stages, seed 0: InputError"):
-        run.run_jobs([kept, Job("abalone", 0, "stages", is_quick=True)], store, tmp_path, progress=False)
-    assert store.find(kept) is not None
+        run.run_jobs([done, Job("abalone", 0, "stages", is_quick=True)], store, tmp_path, progress=False)
+    assert store.find(done) is not None
 
 
 def test_a_teacher_comes_before_what_needs_it():
@@ -72,8 +72,8 @@ def test_losses_are_printed_as_losses():
     ]
 
 
-def test_the_verdict_names_what_was_missed():
-    """Variants are chosen by validation, scores are those of the test rows; worse than asked is said to be."""
+def test_the_outcome_names_what_was_not_reached():
+    """Variants are chosen by validation, scores are those of the test rows; worse than required is said to be."""
 
     def stages(scores):
         return {variant: {stage: {"score": score, "validation": validation} for stage in ("sketch", "refitted")}
@@ -84,7 +84,7 @@ def test_the_verdict_names_what_was_missed():
         "stages": {"0": stages({"Euclidean": (1.4, -1.7), "sign bits": (1.52, -1.5), "linear term": (1.49, -1.4)})},
     }
     result = {"task": "regression", "metric": "MAE", "note": "", "found": found}
-    (line,) = tables.verdict_table({"abalone": result}).splitlines()[2:]
+    (line,) = tables.outcome_table({"abalone": result}).splitlines()[2:]
     assert line == (
         "| abalone, MAE | 1.51 | 1.5200 (sign bits) | **no** | 1.4700 | 1.4900 (linear term) | -0.0200 | yes |"
     )
@@ -110,10 +110,10 @@ def test_a_subset_is_called_one_in_every_table():
 
 
 def test_what_the_committed_results_say():
-    """Every refitted sketch is close to its network; abalone alone misses the paper's figure, as the page explains."""
+    """Every refitted sketch is close to its network; only abalone is below the paper's figure, as the page explains."""
     found = results.read_results(Path(__file__).parents[2] / "results/paper")
     assert all(len(result["found"]["stages"]) == 5 for result in found.values())
-    lines = tables.verdict_table(found).splitlines()[2:]
+    lines = tables.outcome_table(found).splitlines()[2:]
     assert len(lines) == 6
     assert [line.split(",")[0].strip("| ") for line in lines if "**no**" in line] == ["abalone"]
     assert all(line.rstrip().endswith("| yes |") for line in lines)

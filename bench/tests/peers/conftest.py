@@ -1,4 +1,4 @@
-"""Every peer, fitted once to every small problem."""
+"""Every peer, fitted once to every small table."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from support.datasets import BUDGETS, data_of
 
 @pytest.fixture(scope="session", autouse=True)
 def _short_trainings():
-    """Seconds instead of minutes: these problems are easy."""
+    """Seconds instead of minutes: these tables are easy."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(descent, "SCREENING_STEPS", 60)
         patch.setattr(descent, "FINAL_STEPS", 400)
@@ -17,7 +17,7 @@ def _short_trainings():
 
 
 @pytest.fixture(scope="session", params=["two classes", "three classes", "values"])
-def problem(request):
+def data(request):
     return data_of(request.param)
 
 
@@ -27,6 +27,6 @@ def peer(request):
 
 
 @pytest.fixture(scope="session")
-def fitted(problem, peer):
+def fitted(data, peer):
     """Models of both budgets."""
-    return tune_each(peer.kind, problem, BUDGETS, seed=3, is_distilled=peer.is_distilled, is_quick=True)
+    return tune_each(peer.kind, data, BUDGETS, seed=3, is_distilled=peer.is_distilled, is_quick=True)

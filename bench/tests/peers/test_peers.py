@@ -1,4 +1,4 @@
-"""Every peer on every kind of problem: its bytes, what it learns, and that it predicts from what it keeps."""
+"""Every peer on every kind of table: its bytes, what it learns, and that it predicts from what it stores."""
 
 from itertools import pairwise
 
@@ -18,60 +18,60 @@ TREES = ("boosted trees", "forest")
 D = 2 + 1 + 1 + 4  # numbers, the mark of the one with gaps, a truth value, categories
 
 
-def offset_nbytes(problem):
-    return problem.n_outputs * (4 if problem.task == "regression" else 2)
+def offset_nbytes(data):
+    return data.n_outputs * (4 if data.task == "regression" else 2)
 
 
-def counted(model, problem):
+def counted(model, data):
     """Bytes by formula, from sizes alone."""
-    settings, n_outputs = model.settings, problem.n_outputs
+    settings, n_outputs = model.settings, data.n_outputs
     if model.name in TREES:
         leaves = model.stored["leaves"]
         splits = len(leaves) - settings["n_trees"]
         is_hard = leaves.dtype == np.uint8
-        return 3 * splits + leaves.size + (0 if is_hard else 2 + offset_nbytes(problem))
+        return 3 * splits + leaves.size + (0 if is_hard else 2 + offset_nbytes(data))
     inputs = sum(model.stored[name].nbytes for name in ("centers", "scales", "columns"))
     if model.name in ("int8 network", "linear"):
         widths = settings["widths"]
         weights = sum(a * b for a, b in pairwise(widths))
-        return inputs + weights + 4 * sum(widths[1:-1]) + 2 * n_outputs + offset_nbytes(problem)
+        return inputs + weights + 4 * sum(widths[1:-1]) + 2 * n_outputs + offset_nbytes(data)
     if model.name == "Fourier features":
-        return inputs + 4 + 2 + settings["n_features"] * n_outputs + 2 * n_outputs + offset_nbytes(problem)
+        return inputs + 4 + 2 + settings["n_features"] * n_outputs + 2 * n_outputs + offset_nbytes(data)
     if model.name == "prototypes":
         p, m = settings["n_components"], settings["n_points"]
-        return inputs + (D + 2) * p + m * p + 2 + (m + 2) * n_outputs + offset_nbytes(problem)
+        return inputs + (D + 2) * p + m * p + 2 + (m + 2) * n_outputs + offset_nbytes(data)
     widths, size = settings["widths"], 0
     for layer in range(len(widths) - 1):
         ways = (f"{name}{layer}" for name in ("dense", "numbers", "bits", "columns", "starts"))
         size += sum(model.stored[name].nbytes for name in ways if name in model.stored) + 2
-    return inputs + size + 2 * sum(widths[1:-1]) + offset_nbytes(problem)
+    return inputs + size + 2 * sum(widths[1:-1]) + offset_nbytes(data)
 
 
-def test_bytes_are_within_the_budget_and_those_of_what_is_kept(fitted, problem):
+def test_bytes_are_within_the_budget_and_those_of_what_is_stored(fitted, data):
     for budget, model in fitted.items():
         assert model is not None
-        assert model.nbytes == counted(model, problem)
+        assert model.nbytes == counted(model, data)
         assert 0 < model.nbytes <= budget
 
 
-def test_learns_numbers_categories_and_gaps(fitted, problem):
-    constant = problem.objective(problem.train_rows, 0.0).start()
-    floor = problem.validation_objective.loss(np.repeat(constant[None], len(problem.validation_rows), axis=0))
+def test_learns_numbers_categories_and_gaps(fitted, data):
+    constant = data.objective(data.train_rows, 0.0).start()
+    floor = data.validation_objective.loss(np.repeat(constant[None], len(data.validation_rows), axis=0))
     small, large = (fitted[budget] for budget in BUDGETS)
     share = 0.85 if large.name in ("linear", "forest") else 0.6
     assert large.loss < share * floor
     assert small.loss < 0.9 * floor
 
 
-def test_the_loss_is_that_of_the_outputs(fitted, problem):
+def test_the_loss_is_that_of_the_outputs(fitted, data):
     for model in fitted.values():
-        outputs = model.outputs(problem.X[problem.validation_rows])
-        assert outputs.shape == (len(problem.validation_rows), problem.n_outputs)
-        assert validation_loss(problem, outputs) == pytest.approx(model.loss)
+        outputs = model.outputs(data.X[data.validation_rows])
+        assert outputs.shape == (len(data.validation_rows), data.n_outputs)
+        assert validation_loss(data, outputs) == pytest.approx(model.loss)
 
 
-def test_predicts_from_what_it_keeps(fitted, problem):
-    """Changing any of the numbers that are kept changes what is predicted; of places, only which there are is."""
+def test_predicts_from_what_it_stores(fitted, data):
+    """Changing any of the stored numbers changes what is predicted; of places, only which there are is."""
     model, X = fitted[BUDGETS[1]], rows_of(9)
     before = model.outputs(X)
     for name, array in model.stored.items():
@@ -85,28 +85,28 @@ def test_predicts_from_what_it_keeps(fitted, problem):
     assert np.array_equal(model.outputs(X), before)
 
 
-def test_trees_have_leaves_on_one_grid(fitted, problem):
-    """Values are whole multiples of the kept step above the kept offset."""
+def test_trees_have_leaves_on_one_grid(fitted, data):
+    """Values are integer multiples of the stored step above the stored offset."""
     model = fitted[BUDGETS[1]]
     if model.name != "boosted trees":
         return
     step = (model.stored["step"].astype(np.uint32) << 16).view(np.float32)[0]
     offset = model.stored["offset"]
     shift = (offset.astype(np.uint32) << 16).view(np.float32) if offset.dtype == np.uint16 else offset
-    steps = (model.outputs(problem.X) - shift) / step
+    steps = (model.outputs(data.X) - shift) / step
     assert np.abs(steps - np.rint(steps)).max() < 1e-3
     assert model.stored["leaves"].dtype == np.int8
 
 
 @pytest.mark.parametrize("name", PEERS)
 def test_the_same_seed_gives_the_same_model(name):
-    problem, peer = data_of("two classes"), PEERS[name]
+    data, peer = data_of("two classes"), PEERS[name]
     options = {"is_distilled": peer.is_distilled, "is_quick": True}
-    first, again = (tune_each(peer.kind, problem, [200], seed=5, **options)[200] for _ in range(2))
+    first, again = (tune_each(peer.kind, data, [200], seed=5, **options)[200] for _ in range(2))
     assert {key: array.tobytes() for key, array in first.stored.items()} == {
         key: array.tobytes() for key, array in again.stored.items()
     }
-    assert first.outputs(problem.X).tobytes() == again.outputs(problem.X).tobytes()
+    assert first.outputs(data.X).tobytes() == again.outputs(data.X).tobytes()
 
 
 @pytest.mark.parametrize("name", PEERS)
@@ -121,8 +121,8 @@ def test_a_teacher_is_needed_to_be_taught():
 
 
 def test_without_a_teacher():
-    problem = data_of("three classes", has_soft_labels=False)
-    models, left_out = quick.fit_peers(problem, 400)
+    data = data_of("three classes", has_soft_labels=False)
+    models, left_out = quick.fit_peers(data, 400)
     assert [model.name for model in models] == ["boosted trees", "int8 network", "linear"]
     assert all(model.nbytes <= 400 for model in models)
     assert [model.settings["mixture"] for model in models] == [0.0, 0.0, 0.0]
@@ -136,8 +136,8 @@ def test_kinds_that_are_not_so_small_are_left_out():
 
 
 def test_one_method_at_a_time():
-    problem = data_of("two classes")
-    models = [module.fit(problem, 128, seed=1, is_distilled=True) for module in (network, linear)]
+    data = data_of("two classes")
+    models = [module.fit(data, 128, seed=1, is_distilled=True) for module in (network, linear)]
     assert [model.n_tried for model in models] == [N_SCREENED, N_SCREENED]
     assert all(model.nbytes <= 128 for model in models)
 
@@ -161,10 +161,10 @@ ODD = {
 @pytest.mark.parametrize("case", ODD)
 def test_odd_data_have_peers_too(case, has_lightgbm, monkeypatch):
     X, labels, task = ODD[case]
-    problem = TrainingData.of(X, labels, None, task)
+    data = TrainingData.of(X, labels, None, task)
     if not has_lightgbm:
         monkeypatch.setattr(quick, "find_spec", lambda name: None)
-    models, left_out = quick.fit_peers(problem, 300)
+    models, left_out = quick.fit_peers(data, 300)
     assert len(models) + len(left_out) == 3
     assert {"int8 network", "linear"} <= {model.name for model in models}
     for model in models:

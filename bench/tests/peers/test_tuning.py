@@ -1,4 +1,4 @@
-"""The rule of tuning: cheap fits of all settings, few again, the best by held loss; nothing fitted twice."""
+"""The rule of tuning: cheap fits of all settings, few again, the best by validation loss; nothing fitted twice."""
 
 from dataclasses import replace
 
@@ -78,13 +78,13 @@ def test_every_peer_tries_as_many_settings(name, nbytes):
 
 @pytest.mark.parametrize("name", PEERS)
 def test_the_final_model_has_seen_all_rows(name):
-    """It is another model, as large, and what the rows held out decided about it stays."""
-    problem, peer = data_of("two classes"), PEERS[name]
+    """It is another model, as large, and what was chosen on the validation rows stays."""
+    data, peer = data_of("two classes"), PEERS[name]
     options = {"is_distilled": peer.is_distilled, "seed": 2, "largest": 300, "is_screening": True}
-    kind = peer.kind(problem, **options)
+    kind = peer.kind(data, **options)
     setting, chosen = kind.fit_all(list(kind.settings(300))[3:4], 300)[0]
-    again = peer.kind(problem.on_all_rows(), **options).fit_again(chosen, setting, 300)
+    again = peer.kind(data.on_all_rows(), **options).fit_again(chosen, setting, 300)
     assert again.nbytes <= 300
-    assert not np.array_equal(again.outputs(problem.X), chosen.outputs(problem.X))
+    assert not np.array_equal(again.outputs(data.X), chosen.outputs(data.X))
     for key in ("stopped", "n_trees"):
         assert again.settings.get(key) == pytest.approx(chosen.settings.get(key), abs=0.1)

@@ -39,8 +39,8 @@ def lines_of(facts: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     if facts["projection"]:
         lines.insert(2, ("projection", facts["projection"]))
-    for place, rows in enumerate(facts["parts"]):
-        name = "rows" if len(facts["parts"]) == 1 else f"rows, group {place}"
+    for place, rows in enumerate(facts["row_groups"]):
+        name = "rows" if len(facts["row_groups"]) == 1 else f"rows, group {place}"
         lines.append((name, _rows(rows)))
     if facts["linear"]:
         lines.append(("linear term", facts["linear"]))

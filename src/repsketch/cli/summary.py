@@ -37,7 +37,7 @@ def summarize(
         "metric": METRICS[task],
         "scored_against": "teacher" if test_table.y is None else "target",
         "scored_on": test_table.name,
-        "n_rows": {"learnt": train_table.n_rows, "scored": test_table.n_rows},
+        "n_rows": {"train": train_table.n_rows, "test": test_table.n_rows},
         "teacher": {
             "nbytes": teacher_nbytes,
             "score": None if test_table.y is None else score(teacher_predictions, test_table.y, task),
@@ -53,7 +53,7 @@ def summarize(
             for row in compared
             if row["name"] != SKETCH
         ],
-        "verdict": None if found is None else found.conclusion,
+        "conclusion": None if found is None else found.conclusion,
         "cost": {**asdict(cost), "operations": cost.operations, "energy_picojoule": cost.energy_picojoule()},
     }
 
@@ -64,8 +64,8 @@ def print_summary(summary: dict[str, Any]) -> None:
 
     console, rows, metric = screen(), summary["n_rows"], summary["metric"]
     line = (
-        f"{summary['task']} of {summary['target'] or 'the outputs of the teacher'}: {rows['learnt']:,} training rows, "
-        f"scored on {rows['scored']:,} {summary['scored_on']}"
+        f"{summary['task']} of {summary['target'] or 'the outputs of the teacher'}: {rows['train']:,} training rows, "
+        f"scored on {rows['test']:,} {summary['scored_on']}"
     )
     console.print(printable(line), soft_wrap=True)
     models = [("teacher: " + summary["teacher"]["name"], summary["teacher"]), (SKETCH, summary["sketch"])]

@@ -12,7 +12,7 @@ from ..train.training_data import TrainingData
 from ..train.trials import Trial
 from .comparison import SKETCH, TRAINING, VALIDATION, Comparison
 
-BETTER_ERRORS = 2.0  # a peer that leads by more standard errors of the mean difference is better
+BETTER_ERRORS = 2.0  # a peer ahead by more standard errors of the mean difference is better
 AS_GOOD_ERRORS = 0.5  # a peer that is behind by at most as many standard errors is as good
 SMALLER_SHARE = 0.9  # a peer of at most this share of the sketch's bytes is smaller
 

@@ -1,4 +1,4 @@
-"""The result of a comparison with peers: ``summary`` of a compressed sketch, and its form in a file's metadata."""
+"""The result of a comparison with peers: ``summary`` of a compressed sketch, and how a file's metadata store it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -44,7 +44,7 @@ class Comparison:
         return "\n".join([*lines, *([self.conclusion] if self.conclusion else [])])
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as JSON in a file's metadata; there the conclusion is called "verdict"."""
+        """The comparison as JSON in a file's metadata; there the key of the conclusion is "verdict"."""
         content = {"verdict" if key == "conclusion" else key: value for key, value in asdict(self).items()}
         return {**content, "rows": list(content["rows"]), "left_out": dict(self.left_out or {})}
 

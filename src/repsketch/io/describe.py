@@ -1,4 +1,4 @@
-"""What a file holds, in plain words and numbers: for ``repsketch inspect`` and for people who ask."""
+"""What a file holds, as words and numbers, for ``repsketch inspect``."""
 
 import os
 from typing import Any
@@ -9,7 +9,7 @@ from ..model.model import Model
 from ..model.rows import RowGroup
 from .framing import FILE_CAP, FORMAT_VERSION, sections_of
 from .read import read_file, read_model
-from .records import PART_STRIDE, Section
+from .records import ROW_GROUP_STRIDE, Section
 from .totals import MEMORY_CAP, WORK_CAP
 
 
@@ -20,7 +20,7 @@ def describe(
     max_memory: int = MEMORY_CAP,
     max_work: int = WORK_CAP,
 ) -> dict[str, Any]:
-    """Everything there is to say about a .rsk file, as a dictionary that JSON can hold. Limits as in ``load``.
+    """The facts about a .rsk file, as a dictionary that JSON can hold. Limits as in ``load``.
 
     >>> import tempfile
     >>> from repsketch import lsh, Sketch
@@ -28,7 +28,7 @@ def describe(
     ...     path = os.path.join(folder, "density.rsk")
     ...     Sketch.empty(lsh.L1(bandwidth=1.0), n_rows=50, n_buckets=16, n_features=1).save(path)
     ...     facts = describe(path)
-    >>> facts["precision"], facts["parts"][0]["hash"], facts["device_nbytes"]
+    >>> facts["precision"], facts["row_groups"][0]["hash"], facts["device_nbytes"]
     ('float32', 'l1, bandwidth 1.0, universal fold', 3240)
     """
     data = read_file(path, max_nbytes)
@@ -62,13 +62,13 @@ def describe_model(model: Model) -> dict[str, Any]:
         "intervals": None if model.intervals is None else _describe_intervals(model.intervals),
         "projection": None if projection is None else f"{projection.kind}, {projection.n_components} components",
         "linear": None if model.linear is None else str(model.linear.dtype),
-        "parts": [_describe_part(model, part) for part in model.row_groups],
+        "row_groups": [_describe_row_group(model, group) for group in model.row_groups],
         "device_nbytes": model.nbytes,
     }
 
 
 def _describe_intervals(table: Intervals) -> dict[str, Any]:
-    """Where they come from and what may be asked; their bytes are beyond those a device must hold."""
+    """Rows they were calibrated on, the largest confidence, and bytes, which a device need not hold."""
     return {
         "n_rows": table.n_rows,
         "n_bins": table.scales.shape[1],
@@ -77,8 +77,8 @@ def _describe_intervals(table: Intervals) -> dict[str, Any]:
     }
 
 
-def _describe_part(model: Model, part: RowGroup) -> dict[str, Any]:
-    hashes = part.hashes
+def _describe_row_group(model: Model, group: RowGroup) -> dict[str, Any]:
+    hashes = group.hashes
     if isinstance(hashes, RowHashes):
         family = hashes.family
         details = [family.name, *(f"{name} {value}" for name, value in vars(family).items()), f"{hashes.fold} fold"]
@@ -89,23 +89,23 @@ def _describe_part(model: Model, part: RowGroup) -> dict[str, Any]:
         details = [f"pool of {pool.n_codes} {pool.kind} codes", kind]
         details += ["interpolated"] if hashes.interpolate else []
         seed = pool.seed
-    decode = "shared" if part.shared_decode is not None else "rows" if part.row_decode is not None else None
+    decode = "shared" if group.shared_decode is not None else "rows" if group.row_decode is not None else None
     return {
-        "reads": part.source if model.projection is not None else "values",
+        "reads": group.source if model.projection is not None else "values",
         "hash": ", ".join(details),
         "seed": seed,
-        "n_rows": part.n_rows,
+        "n_rows": group.n_rows,
         "n_concat": hashes.n_concat,
         "n_buckets": hashes.n_buckets,
-        "counters": part.counter_type,
-        "aggregate": part.aggregate if part.n_groups == 1 else f"{part.aggregate}, {part.n_groups} groups",
-        "decode": decode if part.decode_bits == 8 else f"{decode}, int4",
-        "nbytes": part.nbytes,
+        "counters": group.counter_type,
+        "aggregate": group.aggregate if group.n_groups == 1 else f"{group.aggregate}, {group.n_groups} groups",
+        "decode": decode if group.decode_bits == 8 else f"{decode}, int4",
+        "nbytes": group.nbytes,
     }
 
 
 def _name(kind: int) -> str:
     if kind in Section.__members__.values():
         return Section(kind).name
-    part, section = divmod(kind - Section.PART, PART_STRIDE)
-    return f"{Section(section + Section.PART).name} {part}"
+    group, section = divmod(kind - Section.ROW_GROUP, ROW_GROUP_STRIDE)
+    return f"{Section(section + Section.ROW_GROUP).name} {group}"

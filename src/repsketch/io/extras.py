@@ -9,8 +9,8 @@ from ..model.counters import Counters, Sums
 from ..model.inputs import Inputs
 from ..model.intervals import CONFIDENCES, MAX_BINS, Intervals, n_confidences_of
 from . import records
-from .part_reader import PartReader
 from .records import FIRST_POOL, Section
+from .row_group_reader import RowGroupReader
 from .sections import CHUNK, Sections, check_size, refuse_if
 from .status import Status
 from .strings import decode_categories, decode_classes, decode_strings
@@ -49,7 +49,7 @@ def read_intervals(sections: Sections, model: SimpleNamespace) -> Intervals | No
     refuse_if(len(data) != records.INTERVALS.nbytes + 4 * n_outputs * sum(widths), Status.SIZE_MISMATCH)
     numbers = np.frombuffer(data, "<f4", offset=records.INTERVALS.nbytes)
     ends = np.cumsum([n_outputs * width for width in widths])[:2]
-    shaped = [part.reshape(n_outputs, width) for part, width in zip(np.split(numbers, ends), widths, strict=True)]
+    shaped = [table.reshape(n_outputs, width) for table, width in zip(np.split(numbers, ends), widths, strict=True)]
     borders, scales, quantiles = shaped
     refuse_if(not np.isfinite(borders).all(), Status.NOT_FINITE)
     refuse_if(np.any(borders[:, 1:] <= borders[:, :-1]), Status.INDEX_ORDER)
@@ -59,12 +59,14 @@ def read_intervals(sections: Sections, model: SimpleNamespace) -> Intervals | No
     return Intervals(head.n_rows, *shaped)
 
 
-def read_sums(sections: Sections, model: SimpleNamespace, parts: list[PartReader], offset: np.ndarray) -> Sums | None:
+def read_sums(
+    sections: Sections, model: SimpleNamespace, groups: list[RowGroupReader], offset: np.ndarray
+) -> Sums | None:
     """The sums that the counters are made of, or None; they must belong to the counters, gain and offset."""
     if Section.SUMS not in sections.contents:
         return None
-    data, fields = sections.contents[Section.SUMS], parts[0].fields
-    is_plain = len(parts) == 1 and fields.hash < FIRST_POOL and not model.is_integer
+    data, fields = sections.contents[Section.SUMS], groups[0].fields
+    is_plain = len(groups) == 1 and fields.hash < FIRST_POOL and not model.is_integer
     refuse_if(not is_plain or fields.counter_type or fields.decode, Status.SUMS)
     n, n_outputs = fields.n_rows * fields.n_buckets * fields.n_numbers, model.n_outputs
     refuse_if(len(data) != 16 + 8 * n + 24 * n_outputs, Status.SIZE_MISMATCH)
@@ -87,7 +89,7 @@ def read_sums(sections: Sections, model: SimpleNamespace, parts: list[PartReader
     with np.errstate(over="ignore", invalid="ignore"):
         gain = scale / (1.0 - rate)
         moved = bias - gain * rate * (total * step) if rate else bias
-        is_same = np.all(gain.astype(np.float32) == parts[0].gain) and np.all(moved.astype(np.float32) == offset)
+        is_same = np.all(gain.astype(np.float32) == groups[0].gain) and np.all(moved.astype(np.float32) == offset)
     refuse_if(not is_same, Status.SUMS)
     shape = (fields.n_rows, fields.n_buckets, fields.n_numbers)
     state = Counters(sums.reshape(shape).astype(np.int64), total.astype(np.int64), step)

@@ -1,6 +1,6 @@
 """The metadata of a file: a small JSON object, scanned before it is parsed.
 
-Python's own parser accepts double keys, NaN, 1e400 and any depth; a reader of strangers' files must not, and all
+Python's own parser accepts double keys, NaN, 1e400 and any depth; a reader of untrusted files must not, and all
 readers must agree. So the text is scanned here by the rules of ``docs/spec/format.md`` first.
 """
 

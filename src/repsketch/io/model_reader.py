@@ -22,7 +22,7 @@ _STORED_DTYPES = {StoredAs.FLOAT32: "<f4", StoredAs.BFLOAT16: "<u2", StoredAs.FL
 
 
 class ModelReader:
-    """The record of sizes, and the arrays it asks for. They are checked first, and put together only if all is good."""
+    """The record of sizes, and the arrays it requires. They are checked first, and put together only if all is good."""
 
     def __init__(self, sections: Sections) -> None:
         self.sections = sections
@@ -46,7 +46,7 @@ class ModelReader:
         refuse_if(m.precision >= len(records.PRECISIONS), Status.FIELD)
         refuse_if(m.generator != records.GENERATOR, Status.GENERATOR)
         refuse_if(m.task >= len(records.TASKS), Status.FIELD)
-        check_size(m.n_parts, records.MAX_PARTS)
+        check_size(m.n_row_groups, records.MAX_ROW_GROUPS)
         refuse_if(m.projection >= len(records.PROJECTIONS), Status.FIELD)
         refuse_if(m.right_shift > MOST_SHIFT, Status.SHIFT)
         refuse_if(m.linear >= len(records.LINEARS) or m.stored_as >= len(records.STORED_AS), Status.FIELD)

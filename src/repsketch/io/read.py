@@ -1,4 +1,4 @@
-"""From the bytes of a .rsk file to a model. A file from a stranger is hostile: all of it is checked before it is used.
+"""From the bytes of a .rsk file to a model. Files are not trusted: all of a file is checked before it is used.
 
 The checks follow ``docs/spec/format.md`` in its order, so that this reader and the C reader give the same status to
 the same bad file.
@@ -20,8 +20,8 @@ from .extras import read_categories, read_intervals, read_labels, read_sums
 from .framing import FILE_CAP, FIRST_OPTIONAL, is_known, sections_of, unpack
 from .metadata import check_metadata
 from .model_reader import ModelReader
-from .part_reader import PartReader
 from .records import Section
+from .row_group_reader import RowGroupReader
 from .sections import Sections, refuse_if
 from .status import FormatError, Status
 from .totals import MEMORY_CAP, WORK_CAP, Limits, totals_of
@@ -50,7 +50,7 @@ def read_file(path: str | os.PathLike, max_nbytes: int = FILE_CAP) -> bytes:
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         state = os.fstat(handle)
-        # Asked before fdopen, which has an error of its own for a directory.
+        # Checked before fdopen, which has an error of its own for a directory.
         if not stat.S_ISREG(state.st_mode):
             raise FormatError(Status.NOT_REGULAR, name)
         if state.st_size > max_nbytes:
@@ -85,7 +85,7 @@ def read_model(
     """
     limits = Limits(max_nbytes, max_memory, max_work)
     if use_native and core.native is not None:
-        # Limits of the C reader are 64-bit numbers, of which 0 asks for the default.
+        # Limits of the C reader are 64-bit numbers, of which 0 means the default.
         opened = core.native.File(data, *(max(limit, 1) for limit in astuple(limits)))
         if opened.status == Status.OK:
             return _read(Sections(sections_of(memoryview(data)), are_good=True), opened, limits)
@@ -101,18 +101,18 @@ def _read(sections: Sections, file: Any, limits: Limits) -> Contents:
     record = reader.model
     reader.check_columns()
     reader.check_projection()
-    parts = [PartReader(reader, i) for i in range(record.n_parts)]
-    for part in parts:
-        part.check()
+    groups = [RowGroupReader(reader, i) for i in range(record.n_row_groups)]
+    for group in groups:
+        group.check()
     if not sections.are_good:
-        totals_of(record, [part.fields for part in parts]).check(limits)
-        accumulators = [(part.largest_accumulator(), part.gain) for part in parts]
+        totals_of(record, [group.fields for group in groups]).check(limits)
+        accumulators = [(group.largest_accumulator(), group.gain) for group in groups]
         largest = largest_output(reader.offset, accumulators, reader.largest_linear())
         refuse_if(largest > LARGEST_MAGNITUDE, Status.MAGNITUDE)
     for kind in () if sections.are_good else sections.contents:
         refuse_if(kind < FIRST_OPTIONAL and is_known(kind) and kind not in sections.used, Status.SECTION_UNEXPECTED)
     classes, names = read_labels(sections, record)
-    sums = read_sums(sections, record, parts, reader.offset)
+    sums = read_sums(sections, record, groups, reader.offset)
     metadata: dict[str, Any] = {}
     if Section.METADATA in sections.contents:
         if not sections.are_good:
@@ -122,10 +122,10 @@ def _read(sections: Sections, file: Any, limits: Limits) -> Contents:
         inputs, projection = reader.make_inputs(), reader.make_projection()
         categories = read_categories(sections, inputs)
         intervals = read_intervals(sections, record)
-        made = tuple(part.make(inputs) for part in parts)
+        made = tuple(group.make(inputs) for group in groups)
         task = records.TASKS[record.task]
         linear, gain = reader.linear, reader.linear_gain
         extras = (task, classes, names, categories, intervals, records.STORED_AS[record.offset_stored_as], file)
         return Contents(Model(inputs, projection, made, reader.offset, linear, gain, *extras), sums, metadata)
-    except InputError as error:  # a check of the model that the page forgot: refused all the same
+    except InputError as error:  # a check of the model that the specification lacks: refused all the same
         raise FormatError(Status.FIELD) from error

@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Section(IntEnum):
-    """Types of sections; those of group of rows i lie ``PART_STRIDE`` i above.
+    """Types of sections; those of group of rows i lie ``ROW_GROUP_STRIDE`` i above.
 
     Types below ``FIRST_OPTIONAL`` are required to predict.
     """
@@ -29,7 +29,7 @@ class Section(IntEnum):
     LINEAR = 10
     LINEAR_GAIN = 11
     OFFSET = 12
-    PART = 16
+    ROW_GROUP = 16
     INDICES = 17
     CODE_COLUMNS = 18
     THRESHOLDS = 19
@@ -45,15 +45,15 @@ class Section(IntEnum):
 
 
 #: Distance between the sections of two groups of rows, and how many groups there may be.
-PART_STRIDE, MAX_PARTS = 8, 4
+ROW_GROUP_STRIDE, MAX_ROW_GROUPS = 8, 4
 #: Types from here on are not needed for a prediction.
 FIRST_OPTIONAL = Section.CLASSES
 
 
 def is_known(kind: int) -> bool:
     """True for a section type that this format version defines."""
-    if Section.PART <= kind < Section.PART + PART_STRIDE * MAX_PARTS:
-        kind = Section.PART + (kind - Section.PART) % PART_STRIDE
+    if Section.ROW_GROUP <= kind < Section.ROW_GROUP + ROW_GROUP_STRIDE * MAX_ROW_GROUPS:
+        kind = Section.ROW_GROUP + (kind - Section.ROW_GROUP) % ROW_GROUP_STRIDE
     return kind in _KNOWN
 
 
@@ -184,8 +184,8 @@ class ModelFlag(IntEnum):
     HAS_MULTIPLIERS = 8
 
 
-class PartFlag(IntEnum):
-    """Flags of PART, for pools."""
+class RowGroupFlag(IntEnum):
+    """Flags of ROW_GROUP, for pools."""
 
     HAS_INDICES = 1
     SEEDED = 2
@@ -233,15 +233,15 @@ class Record:
 
 
 MODEL = Record(
-    "precision:B generator:B task:B n_parts:B projection:B right_shift:B linear:B stored_as:B "
+    "precision:B generator:B task:B n_row_groups:B projection:B right_shift:B linear:B stored_as:B "
     "n_features:I n_columns:I n_values:I n_components:I n_outputs:I kinds:H flags:H low:h high:h limit:H "
     "offset_stored_as:B unused0:1s n_classes:I n_centers:I n_scales:I n_linear_gains:I center_bias:b scale_bias:b "
     "unused1:6s"
 )
-PART = Record(
+ROW_GROUP = Record(
     "source:B hash:B directions:B fold:B counter_type:B aggregate:B decode:B decode_shift:B width_bits:B flags:B "
     "n_nonzeros:B n_parameters:B threshold_nbytes:B decode_stored_as:B unused0:2s width:d seed:I n_rows:I n_concat:I "
-    "n_buckets:I n_levels:I n_codes:I n_axes:I n_numbers:I n_groups:I n_gains:I spread:I digest:I unused1:8s"
+    "n_buckets:I n_levels:I n_codes:I n_axes:I n_numbers:I n_groups:I n_gains:I bias_scale:I digest:I unused1:8s"
 )
 
 INTERVALS = Record("n_rows:I n_levels:H n_bins:H")
@@ -266,5 +266,5 @@ POOLS = {int(member): member.name.removeprefix("POOL_").lower() for member in Ha
 DECODE_BITS = tuple(int(member.name.removeprefix("INT")) for member in DecodeBits)
 
 HAS_COLUMNS, ACCEPTS_MISSING, HAS_SHIFT, HAS_MULTIPLIERS = (int(flag) for flag in ModelFlag)
-HAS_INDICES, SEEDED, NORMALISED, INTERPOLATED, LEVELS = (int(flag) for flag in PartFlag)
-ALL_MODEL_FLAGS, ALL_PART_FLAGS = sum(ModelFlag), sum(PartFlag)
+HAS_INDICES, SEEDED, NORMALISED, INTERPOLATED, LEVELS = (int(flag) for flag in RowGroupFlag)
+ALL_MODEL_FLAGS, ALL_ROW_GROUP_FLAGS = sum(ModelFlag), sum(RowGroupFlag)

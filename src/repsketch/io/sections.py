@@ -28,7 +28,7 @@ def check_size(size: int, cap: int) -> None:
 
 
 class Sections:
-    """The sections of a file by type, and which of them something asked for.
+    """The sections of a file by type, and which of them the model uses.
 
     ``are_good``: another reader has checked all of the file, and nothing is looked at a second time.
     """
@@ -54,8 +54,8 @@ class Sections:
         """Float32 numbers, finite and at most ``largest`` in size."""
         array = self.array(kind, "<f4", n)
         for start in range(0, 0 if self.are_good else n, CHUNK):
-            part = array[start : start + CHUNK]
-            refuse_if(not np.isfinite(part).all() or np.abs(part).max() > largest, status)
+            chunk = array[start : start + CHUNK]
+            refuse_if(not np.isfinite(chunk).all() or np.abs(chunk).max() > largest, status)
         return array
 
     def packed(self, kind: int, n: int, n_bits: int, limit: int, is_rising: bool = False) -> None:

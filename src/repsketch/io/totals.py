@@ -1,7 +1,7 @@
 """What a file may cost: bytes of memory and operations a row, from its two records alone.
 
 ``docs/spec/format.md``, *Totals*; ``native/rsk_totals.c`` is the same in C. Both are upper bounds of what the C runtime
-really takes, so a few hundred bytes cannot ask for gigabytes or hours.
+really takes, so that a file of a few hundred bytes cannot take gigabytes or hours.
 """
 
 from collections.abc import Sequence
@@ -55,8 +55,8 @@ class Totals:
                 raise FormatError(status, detail=f"{name} up to {needed:,}, max_{name}={accepted:,}: ")
 
 
-def totals_of(model: SimpleNamespace, parts: Sequence[SimpleNamespace]) -> Totals:
-    """The totals of a checked MODEL record and its checked PART records."""
+def totals_of(model: SimpleNamespace, groups: Sequence[SimpleNamespace]) -> Totals:
+    """The totals of a checked MODEL record and its checked ROW_GROUP records."""
     d, n_values, p, n_outputs = model.n_features, model.n_values, model.n_components, model.n_outputs
     lanes = _lanes(model)
     entries = n_values * p if model.has_matrix else 0
@@ -69,18 +69,18 @@ def totals_of(model: SimpleNamespace, parts: Sequence[SimpleNamespace]) -> Total
     if model.has_matrix:
         memory += 4 * entries + beside + 8 * n_values + 16 * p
     work = d + n_values + entries + beside + linear + n_outputs
-    memory += sum(_part_memory(model, part) for part in parts)
-    work += sum(_part_work(model, part) for part in parts)
+    memory += sum(_row_group_memory(model, group) for group in groups)
+    work += sum(_row_group_work(model, group) for group in groups)
     return Totals(memory, work)
 
 
 def family_of(f: SimpleNamespace) -> type[Family]:
-    """The family of a checked PART record that is no pool's."""
+    """The family of a checked ROW_GROUP record that is no pool's."""
     return family_named(records.FAMILIES[f.hash])
 
 
 def reads_values(model: SimpleNamespace, f: SimpleNamespace) -> bool:
-    """The part hashes values, not coordinates behind a projection."""
+    """The rows hash values, not coordinates behind a projection."""
     return f.source == Source.VALUES or model.projection == ProjectionKind.NONE
 
 
@@ -115,7 +115,7 @@ def _decode_entries(model: SimpleNamespace, f: SimpleNamespace) -> int:
     return (f.n_rows if f.decode == DecodeKind.ROWS else f.n_numbers) * model.n_outputs if f.decode else 0
 
 
-def _part_memory(model: SimpleNamespace, f: SimpleNamespace) -> int:
+def _row_group_memory(model: SimpleNamespace, f: SimpleNamespace) -> int:
     lanes, n_inputs, used, width = _lanes(model), _n_inputs(model, f), _used_codes(f), max(f.n_numbers, model.n_outputs)
     nbytes = _COUNTER_NBYTES[f.counter_type] * f.n_rows * f.n_buckets * f.n_numbers
     if model.is_integer and f.n_numbers == 1:
@@ -138,7 +138,7 @@ def _part_memory(model: SimpleNamespace, f: SimpleNamespace) -> int:
     return nbytes
 
 
-def _part_work(model: SimpleNamespace, f: SimpleNamespace) -> int:
+def _row_group_work(model: SimpleNamespace, f: SimpleNamespace) -> int:
     used, width = _used_codes(f), max(f.n_numbers, model.n_outputs)
     work = used * _terms(model, f) + f.n_rows * f.n_concat + model.n_outputs
     if f.flags & records.HAS_INDICES:

@@ -45,17 +45,17 @@ def model_to_bytes(model: Model, sums: Sums | None = None, metadata: dict[str, A
 
 
 def sections_of_model(model: Model) -> dict[int, bytes]:
-    """The contents of all sections that the form alone gives, by type."""
+    """The contents of all sections that follow from the model alone, by type."""
     sections: dict[int, bytes] = {
         Section.MODEL: _model_record(model),
         Section.OFFSET: _stored_floats(model.offset, model.offset_stored_as),
     }
     _add_inputs(sections, model.inputs)
     _add_projection(sections, model)
-    for i, part in enumerate(model.row_groups):
-        for kind, content in _part_sections(model, part).items():
+    for i, group in enumerate(model.row_groups):
+        for kind, content in _row_group_sections(model, group).items():
             if content:
-                sections[kind + records.PART_STRIDE * i] = content
+                sections[kind + records.ROW_GROUP_STRIDE * i] = content
     if model.classes is not None:
         sections[Section.CLASSES] = encode_classes(model.classes)
     if model.feature_names is not None:
@@ -69,7 +69,7 @@ def sections_of_model(model: Model) -> dict[int, bytes]:
 
 def device_nbytes(sections: dict[int, bytes]) -> int:
     """Bytes of the arrays a device must hold: all required sections but the records of sizes and flags."""
-    is_record = {Section.MODEL, *range(Section.PART, FIRST_OPTIONAL, records.PART_STRIDE)}
+    is_record = {Section.MODEL, *range(Section.ROW_GROUP, FIRST_OPTIONAL, records.ROW_GROUP_STRIDE)}
     return sum(len(content) for kind, content in sections.items() if kind < FIRST_OPTIONAL and kind not in is_record)
 
 
@@ -96,7 +96,7 @@ def _model_record(model: Model) -> bytes:
         precision=records.PRECISIONS.index(model.precision),
         generator=records.GENERATOR,
         task=records.TASKS.index(model.task),
-        n_parts=len(model.row_groups),
+        n_row_groups=len(model.row_groups),
         projection=records.PROJECTIONS.index(None if projection is None else projection.kind),
         right_shift=0 if projection is None else projection.right_shift,
         linear=records.LINEARS.index(linear),
@@ -165,19 +165,19 @@ def _add_projection(sections: dict[int, bytes], model: Model) -> None:
         sections[Section.LINEAR_GAIN] = _floats(model.linear_gain)
 
 
-def _part_sections(model: Model, part: RowGroup) -> dict[Section, bytes]:
-    counters = part.counters
-    if part.counter_type == "int4":
+def _row_group_sections(model: Model, group: RowGroup) -> dict[Section, bytes]:
+    counters = group.counters
+    if group.counter_type == "int4":
         packed = pack_signed(counters, 4)
     else:
         packed = counters.astype(counters.dtype.newbyteorder("<")).tobytes()
-    sections = {Section.COUNTERS: packed, Section.GAIN: _floats(part.gain)}
-    if part.decode is not None and part.decode_bits == 4:
-        sections[Section.DECODE] = pack_signed(part.decode, 4)
-    elif part.decode is not None:
-        sections[Section.DECODE] = part.decode.astype(part.decode.dtype.newbyteorder("<")).tobytes()
-    if isinstance(part.hashes, PooledRows):
-        rows, pool = part.hashes, part.hashes.pool
+    sections = {Section.COUNTERS: packed, Section.GAIN: _floats(group.gain)}
+    if group.decode is not None and group.decode_bits == 4:
+        sections[Section.DECODE] = pack_signed(group.decode, 4)
+    elif group.decode is not None:
+        sections[Section.DECODE] = group.decode.astype(group.decode.dtype.newbyteorder("<")).tobytes()
+    if isinstance(group.hashes, PooledRows):
+        rows, pool = group.hashes, group.hashes.pool
         if rows.indices is not None:
             sections[Section.INDICES] = pack_bits(rows.indices, index_bits(pool.n_codes))
         if pool.columns is not None and pool.thresholds is not None:
@@ -185,28 +185,28 @@ def _part_sections(model: Model, part: RowGroup) -> dict[Section, bytes]:
             size = threshold_nbytes(pool.thresholds, pool.width_bits)
             kind = "<f4" if pool.width_bits is None else f"<i{size}"
             sections[Section.THRESHOLDS] = pool.thresholds.astype(kind).tobytes()
-    sections[Section.PART] = _part(model, part)
+    sections[Section.ROW_GROUP] = _row_group(model, group)
     return sections
 
 
-def _part(model: Model, part: RowGroup) -> bytes:
-    hashes = part.hashes
-    specific = _pool_fields(model, part, hashes) if isinstance(hashes, PooledRows) else _family_fields(hashes)
-    decode = "shared" if part.shared_decode is not None else "rows" if part.row_decode is not None else None
-    return records.PART.pack(
-        source=records.SOURCES.index("projected" if model.projection is None else part.source),
-        counter_type=records.COUNTER_TYPES.index(part.counter_type),
-        aggregate=records.AGGREGATES.index(part.aggregate),
+def _row_group(model: Model, group: RowGroup) -> bytes:
+    hashes = group.hashes
+    specific = _pool_fields(model, group, hashes) if isinstance(hashes, PooledRows) else _family_fields(hashes)
+    decode = "shared" if group.shared_decode is not None else "rows" if group.row_decode is not None else None
+    return records.ROW_GROUP.pack(
+        source=records.SOURCES.index("projected" if model.projection is None else group.source),
+        counter_type=records.COUNTER_TYPES.index(group.counter_type),
+        aggregate=records.AGGREGATES.index(group.aggregate),
         decode=records.DECODES.index(decode),
-        decode_shift=part.decode_shift,
-        decode_stored_as=records.DECODE_BITS.index(part.decode_bits),
+        decode_shift=group.decode_shift,
+        decode_stored_as=records.DECODE_BITS.index(group.decode_bits),
         width_bits=hashes.width_bits or 0,
-        n_rows=part.n_rows,
+        n_rows=group.n_rows,
         n_concat=hashes.n_concat,
         n_buckets=hashes.n_buckets,
-        n_numbers=part.counters.shape[2],
-        n_groups=part.n_groups,
-        n_gains=len(part.gain),
+        n_numbers=group.counters.shape[2],
+        n_groups=group.n_groups,
+        n_gains=len(group.gain),
         **specific,
     )
 
@@ -227,14 +227,14 @@ def _family_fields(hashes: RowHashes) -> dict[str, Any]:
         "n_levels": hashes.n_levels if hashes.fold == "direct" else 0,
         "n_codes": hashes.n_rows * hashes.n_concat,
         "n_axes": 0,
-        "spread": 0,
+        "bias_scale": 0,
         "digest": digest_of_rows(hashes),
     }
 
 
-def _pool_fields(model: Model, part: RowGroup, rows: PooledRows) -> dict[str, Any]:
+def _pool_fields(model: Model, group: RowGroup, rows: PooledRows) -> dict[str, Any]:
     pool = rows.pool
-    spread = int(np.float32(pool.spread).view(np.uint32)) if pool.width_bits is None else int(pool.spread)
+    bias_scale = int(np.float32(pool.bias_scale).view(np.uint32)) if pool.width_bits is None else int(pool.bias_scale)
     flags = records.HAS_INDICES * (rows.indices is not None) | records.SEEDED * pool.is_seeded
     flags |= records.NORMALISED * pool.is_normalised | records.INTERPOLATED * rows.interpolate
     return {
@@ -250,8 +250,8 @@ def _pool_fields(model: Model, part: RowGroup, rows: PooledRows) -> dict[str, An
         "n_levels": rows.n_levels,
         "n_codes": pool.n_codes,
         "n_axes": pool.n_axes,
-        "spread": spread if pool.is_seeded and pool.is_binary else 0,
-        "digest": digest_of_pool(pool, partial(model.are_boolean, part.source)),
+        "bias_scale": bias_scale if pool.is_seeded and pool.is_binary else 0,
+        "digest": digest_of_pool(pool, partial(model.are_boolean, group.source)),
     }
 
 

@@ -40,7 +40,7 @@ class Family(ABC):
 
     Subclasses implement ``_draw``, ``row_codes``, ``integer_codes``, ``_kernel`` and ``_textbook``; for the int
     precision ``largest_sum`` and ``most_terms``; for the digest of a file ``entry_words`` and ``entry_bytes``. Whatever
-    else differs between families is an attribute here, so that no other module asks for a family's name.
+    else differs between families is an attribute here, so that no other module compares names.
     ``native/rsk_family.c`` has the same as a table of functions.
     """
 
@@ -135,7 +135,7 @@ class Family(ABC):
         return np.ascontiguousarray(np.moveaxis(np.stack(rows), 2, 0), dtype=np.int32)
 
     def in_units(self, block: np.ndarray) -> np.ndarray:
-        """Points (n, p) as ``row_codes`` wants them: float32 (p, n) times ``unit_scale``, saturated."""
+        """Points (n, p) as ``row_codes`` takes them: float32 (p, n) times ``unit_scale``, saturated."""
         with np.errstate(over="ignore"):
             return saturate(np.ascontiguousarray(block.T, dtype=np.float32) * np.float32(self.unit_scale))
 
@@ -231,7 +231,7 @@ def sum_along_direction(scaled: np.ndarray, direction: np.ndarray, start: np.flo
     """``start`` plus the coordinates of ``scaled`` (p, n) along ``direction`` (p,), float32 (n,).
 
     Coordinates are added one after the other in rising order, each sum rounded to float32: the
-    order is part of the specification, so that every runtime gets the same bits. A coordinate whose
+    order is specified, so that every runtime gets the same bits. A coordinate whose
     direction is 0 is skipped, +1 is an addition, -1 a subtraction.
     """
     total = np.full(scaled.shape[1], start, np.float32)

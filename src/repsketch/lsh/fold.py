@@ -64,7 +64,7 @@ def fold_direct(codes: np.ndarray, n_levels: int, lowest: int) -> np.ndarray:
 def fold_collision_rate(n_buckets: int) -> float:
     """Probability that the universal fold sends two different tuples to one bucket.
 
-    The sum of squared bucket shares of the 2**16 values that are spread over the buckets.
+    The sum of squared bucket shares of the 2**16 values that are distributed over the buckets.
 
     >>> fold_collision_rate(8)
     0.125

@@ -1,7 +1,7 @@
 """Codes shared by many rows: a pool of P codes, each computed once, and rows that name K of them.
 
 Beyond the paper, whose rows own their codes (``rows.RowHashes``). A code adds and subtracts a few
-coordinates, then asks on which side of a bias the sum lies (a bit) or which of a few levels it reaches. The
+coordinates; the code says on which side of a bias the sum lies (a bit), or which of a few levels it reaches. The
 directions come from the seed, or are one stored coordinate each. ``docs/spec/inference.md`` says it all.
 """
 
@@ -23,7 +23,7 @@ from .rows import MAX_WIDTH_BITS
 KINDS = ("ternary", "sparse", "threshold")
 MAX_NONZEROS = 3
 MAX_CODES = 65_536
-MAX_SPREAD = 32_767
+MAX_BIAS_SCALE = 32_767
 MAX_THRESHOLD = 32_767
 _CODES_A_DRAW = 64
 
@@ -54,7 +54,7 @@ class CodePool:
     n_axes : how many codes, the first ones, are the first coordinates themselves
     n_nonzeros : most coordinates of a sparse direction
     is_seeded : bits get a random bias, levels a random offset; otherwise the bias is 0, the levels centred
-    spread : size of random biases, in units of 148 / 256 of an integer value, or as float32 of 1 / 148
+    bias_scale : size of random biases, in units of 148 / 256 of an integer value, or as float32 of 1 / 148
     is_normalised : sums of many coordinates are divided by about the square root of their number
     width_bits : int precision; a level is 2**width_bits wide
     booleans : (p,) bool, the coordinates that are 0 or 1 only; they get half-integer biases
@@ -73,7 +73,7 @@ class CodePool:
     n_axes: int = 0
     n_nonzeros: int = MAX_NONZEROS
     is_seeded: bool = False
-    spread: float = 0
+    bias_scale: float = 0
     is_normalised: bool = False
     width_bits: int | None = None
     booleans: np.ndarray | None = None
@@ -93,9 +93,9 @@ class CodePool:
         if self.width_bits is not None:
             smallest = 1 if self.n_levels and not self.is_seeded else 0  # a centre may lie between two levels
             check_count("width_bits", self.width_bits, MAX_WIDTH_BITS, smallest=smallest)
-            check_count("spread", self.spread, MAX_SPREAD, smallest=0)
+            check_count("bias_scale", self.bias_scale, MAX_BIAS_SCALE, smallest=0)
         else:
-            check_number("spread", self.spread, 0.0, 2.0**40)
+            check_number("bias_scale", self.bias_scale, 0.0, 2.0**40)
         if (self.kind == "threshold") != (self.columns is not None and self.thresholds is not None):
             raise InputError("columns and thresholds belong to kind='threshold', and only to it.")
         if self.columns is not None and (self.n_levels or self.n_axes or self.is_seeded or self.is_normalised):
@@ -108,10 +108,12 @@ class CodePool:
     def _check_stored(self, columns: np.ndarray, thresholds: np.ndarray) -> None:
         if not (columns.shape == (self.n_codes,) and columns.min() >= 0 and columns.max() < self.n_features):
             raise InputError(f"columns must be {self.n_codes} numbers from 0 to below n_features={self.n_features}.")
-        is_held = np.isfinite(thresholds)
+        is_storable = np.isfinite(thresholds)
         if self.width_bits is not None:  # stored in at most two bytes
-            is_held &= (thresholds == np.floor(thresholds)) & (np.abs(thresholds.astype(np.float64)) <= MAX_THRESHOLD)
-        if thresholds.shape != (self.n_codes,) or not is_held.all():
+            is_storable &= (thresholds == np.floor(thresholds)) & (
+                np.abs(thresholds.astype(np.float64)) <= MAX_THRESHOLD
+            )
+        if thresholds.shape != (self.n_codes,) or not is_storable.all():
             kind = "finite numbers" if self.width_bits is None else f"integers of at most {MAX_THRESHOLD}"
             raise InputError(f"thresholds must be {self.n_codes} {kind}.")
 
@@ -189,7 +191,7 @@ class CodePool:
                 continue
             size = sum(drawn.to_bytes(4, "little")) - 510
             is_float = self.width_bits is None
-            step = np.float32(size) * np.float32(self.spread) if is_float else size * int(self.spread) >> 8
+            step = np.float32(size) * np.float32(self.bias_scale) if is_float else size * int(self.bias_scale) >> 8
             bias = bias + step if sign > 0 else bias - step
         return bias
 
@@ -244,7 +246,7 @@ class PooledRows:
     indices : (L, K) codes of each row; None: row l has codes l K ... l K + K - 1
     interpolate : read between two neighbouring levels; only with levels and K = 1
 
-    >>> pool = CodePool("sparse", n_codes=8, n_features=3, is_seeded=True, spread=0.01)
+    >>> pool = CodePool("sparse", n_codes=8, n_features=3, is_seeded=True, bias_scale=0.01)
     >>> rows = PooledRows(pool, n_rows=2, n_concat=3, indices=np.array([[0, 1, 2], [2, 5, 7]]))
     >>> rows.n_buckets, rows.buckets(np.zeros((3, 4), np.float32), row=1).shape
     (8, (4,))

@@ -98,9 +98,7 @@ class Projection:
         z = np.zeros((self.n_components, values.shape[1]), np.float32)
         if self.kind == "float32" and self.shift is not None:
             z += self.shift[:, None]
-        for value, entries in zip(
-            values, self.matrix.astype(np.float32), strict=True
-        ):  # in rising order: part of the spec
+        for value, entries in zip(values, self.matrix.astype(np.float32), strict=True):  # in rising order, as specified
             z += entries[:, None] * value
         if self.scales is not None:
             z *= self.scales[:, None]

@@ -17,7 +17,7 @@ _MOST_THREADS = 256  # RSK_MOST_THREADS in bindings/python/batch.h
 
 
 class NativeRuntime:
-    """Evaluates a form in C. Safe to call from many threads at once."""
+    """Evaluates a model in C. Safe to call from many threads at once."""
 
     def __init__(self, model: Model, isa: int = -1, compact: bool | None = None) -> None:
         self.model = model
@@ -34,7 +34,7 @@ class NativeRuntime:
 
     @staticmethod
     def is_available() -> bool:
-        """The compiled part is installed."""
+        """True if the C core is installed."""
         return core.native is not None
 
     def outputs(self, X: Any, n_threads: int = 1) -> np.ndarray:

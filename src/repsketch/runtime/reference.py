@@ -1,4 +1,4 @@
-"""The oracle as a runtime: slow, plain, and the judge of every other."""
+"""The oracle as a runtime: slow and plain; every other runtime is compared with it."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from ..model.oracle import query
 
 
 class ReferenceRuntime:
-    """Evaluates a form in NumPy."""
+    """Evaluates a model in NumPy."""
 
     def __init__(self, model: Model) -> None:
         self.model = model

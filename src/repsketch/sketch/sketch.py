@@ -1,7 +1,7 @@
 """What users hold: a sketch that predicts, is saved, loaded, quantised and exported.
 
 Two kinds: ``KernelSketch``, the paper's, whose counters are sums of weights and may be added to, merged and
-refitted; and ``CompiledSketch``, anything else in the deployed form. A sketch never changes: every method
+refitted; and ``CompiledSketch``, any other model that is deployed. A sketch never changes: every method
 that alters it returns another one.
 """
 
@@ -115,7 +115,7 @@ class Sketch(Predictor):
 
         No more threads are started than there are processors, or than 256 in all.
 
-        Columns of a data frame are found by their names, and categories by theirs, if the sketch knows them.
+        Columns of a data frame are found by their names, and categories by theirs, if the sketch has them.
         """
         X = collected(X)
         if self.model.feature_names is not None and is_frame(X):
@@ -191,7 +191,7 @@ class Sketch(Predictor):
     def predict_one(self, row: Any) -> Any:
         """The prediction for one row, (d,): a label, or a number; for hot loops, where a table of one row costs more.
 
-        A row is an array or a list in the order of the columns or, where the sketch knows their names, a mapping or a
+        A row is an array or a list in the order of the columns or, where the sketch has their names, a mapping or a
         pandas Series. Categories are labels in a list or mapping, and places among the labels in an array of numbers.
 
         >>> from repsketch import lsh

@@ -115,7 +115,7 @@ class Teacher:
                 f"{self.name} returned another number of columns for other rows; allowed is one number for all rows."
             )
         if len({block.dtype.kind == "U" for block in blocks}) > 1:
-            raise TeacherError(f"{self.name} returned numbers for some rows and with text for others.")
+            raise TeacherError(f"{self.name} returned numbers for some rows and text for others.")
         raw = np.concatenate(blocks)
         reading = self._reading = self._reading.resolve(raw, self.name, labels)
         values, probabilities = reading.read(raw)

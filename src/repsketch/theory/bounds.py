@@ -63,7 +63,7 @@ def error_bound(
     """What |Z(q) - f_K(q)| stays below with probability 1 - delta, float64 (...,).
 
     For the median of ``median_of_means_groups(delta)`` group means over ``n_rows`` rows:
-    6 * spread * sqrt(ln(1 / delta) / n_rows). The proof wants groups of equal size, or of at least 8 rows.
+    6 * spread * sqrt(ln(1 / delta) / n_rows). The proof requires groups of equal size, or of at least 8 rows.
     Paper: Theorem 2; erratum 1.
 
     >>> round(float(error_bound([1.0], [1.0], n_rows=100, delta=0.01)), 3)

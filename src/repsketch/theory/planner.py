@@ -1,4 +1,4 @@
-"""Theorem 2 turned round: how many rows give a wanted error."""
+"""Theorem 2 solved for the number of rows that a wanted error takes."""
 
 from math import ceil, log
 
@@ -10,7 +10,7 @@ def rows_for(epsilon: float, delta: float, spread: float = 1.0) -> int:
     """Rows L so that the error stays below ``epsilon`` with probability 1 - ``delta``.
 
     L = 36 spread**2 ln(1 / delta) / epsilon**2, rounded up to a multiple of ``median_of_means_groups(delta)``
-    so that the groups are equal, as Lemma 1 wants. With the default ``spread`` of 1, epsilon is relative
+    so that the groups are equal, as Lemma 1 requires. With the default ``spread`` of 1, epsilon is relative
     to ``theory.spread``. Paper: Theorem 2; erratum 1.
 
     >>> rows_for(epsilon=0.5, delta=0.05)

@@ -42,7 +42,7 @@ def _boolean_rows(inputs: Inputs, values: np.ndarray, numbers: np.ndarray, is_fi
         inputs, values = fewer, renamed
     n = inputs.n_values
     pool = CodePool(
-        "sparse", n, n, n_axes=n, n_nonzeros=1, is_seeded=True, spread=1, width_bits=0, booleans=inputs.booleans
+        "sparse", n, n, n_axes=n, n_nonzeros=1, is_seeded=True, bias_scale=1, width_bits=0, booleans=inputs.booleans
     )
     n_rows, n_concat = numbers.shape
     return inputs, PooledRows(pool, n_rows, n_concat, values[numbers])
@@ -59,10 +59,10 @@ def keep_used(inputs: Inputs, values: np.ndarray) -> tuple[Inputs, np.ndarray]:
     is_numeric = kinds == 0
     among_numeric = np.flatnonzero(is_numeric[used])  # of the used columns, those with a center and a scale
     old_places = (np.cumsum(is_numeric) - 1)[used[among_numeric]]
-    kept_starts = np.concatenate([[0], np.cumsum(widths[used])])
+    new_starts = np.concatenate([[0], np.cumsum(widths[used])])
     columns = used if inputs.columns is None else inputs.columns[used]
     owners = np.searchsorted(starts, values, side="right") - 1
-    renamed = kept_starts[np.searchsorted(used, owners)] + (values - starts[owners])
+    renamed = new_starts[np.searchsorted(used, owners)] + (values - starts[owners])
 
     def taken(array: np.ndarray | None) -> np.ndarray | None:
         if array is None or len(array) == 1 or not len(old_places):

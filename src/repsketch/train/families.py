@@ -49,7 +49,7 @@ def bit_family(data: TrainingData, seed: int) -> CodeFamily:
         n_axes=min(inputs.n_values, POOL_CODES // 2) if inputs.booleans.all() else 0,
         n_nonzeros=2,
         is_seeded=True,
-        spread=round(BIAS_DEVIATION * STEPS_PER_DEVIATION * 256 / 148),
+        bias_scale=round(BIAS_DEVIATION * STEPS_PER_DEVIATION * 256 / 148),
         width_bits=0,
         booleans=inputs.booleans,
     )

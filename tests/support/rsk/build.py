@@ -17,8 +17,8 @@ import pytest
 from repsketch import Sketch, lsh
 from repsketch.io import FormatError, Status
 from repsketch.io.framing import pack, unpack
-from repsketch.io.part_reader import PartReader
-from repsketch.io.records import MODEL, PART, Record, Section
+from repsketch.io.records import MODEL, ROW_GROUP, Record, Section
+from repsketch.io.row_group_reader import RowGroupReader
 from repsketch.io.write import SOFTWARE
 from repsketch.lsh import RowHashes
 from repsketch.lsh.pool import CodePool, PooledRows
@@ -30,13 +30,13 @@ from repsketch.model.projection import Projection
 from repsketch.model.rows import RowGroup
 from repsketch.sketch import CompiledSketch, KernelSketch, from_bytes
 
-_native = pytest.importorskip("repsketch._native", reason="the package was installed without its compiled part")
+_native = pytest.importorskip("repsketch._native", reason="the package was installed without its C core")
 
 HEADER_NBYTES, ENTRY_NBYTES = 32, 24
 #: Offset and type of the header's fields and of a table entry's.
 HEADER = {"version": (4, "H"), "flags": (6, "H"), "length": (8, "I"), "n_sections": (12, "I"), "file_length": (16, "I")}
 ENTRY = {name: (4 * i, "I") for i, name in enumerate(["type", "flags", "offset", "length", "crc", "zero"])}
-RECORDS: dict[int, Record] = {Section.MODEL: MODEL} | {Section.PART + 8 * i: PART for i in range(4)}
+RECORDS: dict[int, Record] = {Section.MODEL: MODEL} | {Section.ROW_GROUP + 8 * i: ROW_GROUP for i in range(4)}
 
 
 def python_status(data: bytes, **options: Any) -> Status:
@@ -63,7 +63,7 @@ def patched(content: bytes, offset: int, code: str, value: Any) -> bytes:
     return bytes(new)
 
 
-raw = patched  # the same for a whole file: its checksums stay as they were
+raw = patched  # the same for a complete file: its checksums stay as they were
 
 
 def sections_of(data: bytes) -> dict[int, bytes]:
@@ -77,7 +77,7 @@ def repaired(data: bytes) -> bytes:
     return patched(data, 20, "I", zlib.crc32(patched(data[:length], 20, "I", 0)))
 
 
-# ---- whole files ----
+# ---- complete files ----
 
 
 def with_sections(data: bytes, changes: Mapping[int, bytes | None]) -> bytes:
@@ -97,7 +97,7 @@ def with_content(data: bytes, kind: int, change: Callable[[bytes], bytes]) -> by
 
 
 def with_fields(data: bytes, kind: int, **fields: Any) -> bytes:
-    """The file with other values in fields of a record, MODEL or a PART."""
+    """The file with other values in fields of a record, MODEL or a ROW_GROUP."""
     content = sections_of(data)[kind]
     values = vars(RECORDS[kind].unpack(memoryview(content)))
     assert fields.keys() <= values.keys()
@@ -137,7 +137,7 @@ def entry_of(data: bytes, index: int, name: str) -> int:
 
 
 def integer_model() -> Model:
-    """The int precision with nearly every kind of section: three parts, pools of all kinds, both decode matrices."""
+    """The int precision with nearly every kind of section: three groups, pools of all kinds, both decode matrices."""
     rng = np.random.default_rng(1)
     d, columns, kinds = 12, np.array([0, 1, 3, 4, 6, 7, 9, 11]), np.array([0, 1, 0, 3, 0, 0, 1, 0])
     inputs = Inputs(
@@ -169,19 +169,19 @@ def integer_model() -> Model:
 
     own = RowHashes(lsh.L2(1.0), 20, 16, p, 2, seed=7, fold="direct", width_bits=5)
     sparse = CodePool(
-        "sparse", 40, inputs.n_values, 9, is_seeded=True, spread=20, width_bits=0, booleans=inputs.booleans
+        "sparse", 40, inputs.n_values, 9, is_seeded=True, bias_scale=20, width_bits=0, booleans=inputs.booleans
     )
     threshold = CodePool(
         "threshold",
         30,
         p,
-        spread=0,
+        bias_scale=0,
         width_bits=0,
         columns=rng.integers(0, p, 30),
         thresholds=draw(900, (30,), np.int32),
     )
-    levels = CodePool("ternary", 9, p, 3, n_levels=8, n_axes=4, spread=0, is_normalised=True, width_bits=6)
-    parts = (
+    levels = CodePool("ternary", 9, p, 3, n_levels=8, n_axes=4, bias_scale=0, is_normalised=True, width_bits=6)
+    groups = (
         RowGroup(own, draw(127, (20, 16, n_outputs)), gain(3), "int8", aggregate="median_of_means", n_groups=5),
         RowGroup(
             PooledRows(sparse, 30, 3, rng.integers(0, 40, (30, 3))),
@@ -205,7 +205,7 @@ def integer_model() -> Model:
     return Model(
         inputs,
         projection,
-        parts,
+        groups,
         gain(n_outputs),
         draw(900, (p, n_outputs), np.int16),
         gain(1),
@@ -218,24 +218,24 @@ def integer_model() -> Model:
 METADATA = {"made by": "tests", "numbers": [1, 2.5, -3e4], "nested": {"deep": {"er": True}}, "text": 'für "é"'}
 
 
-def whole_file() -> bytes:
-    """``whole_form`` with metadata."""
+def integer_file() -> bytes:
+    """``integer_model`` with metadata."""
     return CompiledSketch(integer_model()).to_bytes(METADATA)
 
 
-def short_form() -> Model:
-    """``whole_form`` with the short kinds of two arrays: offsets of two bytes, an int4 decode matrix of odd size."""
+def short_model() -> Model:
+    """``integer_model`` with the short kinds of two arrays: offsets of two bytes, an int4 decode matrix of odd size."""
     model = integer_model()
     decoded = model.row_groups[2]
     assert decoded.row_decode is not None
-    parts = (
+    groups = (
         *model.row_groups[:2],
         replace(decoded, row_decode=decoded.row_decode // 19, decode_bits=4),
         model.row_groups[3],
     )
     return replace(
         model,
-        row_groups=parts,
+        row_groups=groups,
         offset=round_floats(model.offset, "bfloat16"),
         offset_stored_as="bfloat16",
         classes=None,
@@ -243,12 +243,12 @@ def short_form() -> Model:
 
 
 def short_file() -> bytes:
-    """``short_form`` and nothing beside it."""
-    return CompiledSketch(short_form()).to_bytes()
+    """``short_model`` and nothing beside it."""
+    return CompiledSketch(short_model()).to_bytes()
 
 
 def float_model() -> Model:
-    """The float32 precision with what ``whole_form`` lacks: float8, scales of the projection, float thresholds."""
+    """The float32 precision with what ``integer_model`` lacks: float8, scales of the projection, float thresholds."""
     rng = np.random.default_rng(2)
     d, p, n_outputs = 7, 5, 2
     inputs = Inputs(
@@ -266,18 +266,18 @@ def float_model() -> Model:
         return rng.normal(size=shape).astype(np.float32)
 
     threshold = CodePool("threshold", 11, p, columns=rng.integers(0, p, 11), thresholds=draw(11))
-    sparse = CodePool("sparse", 12, d, 5, n_axes=3, is_seeded=True, spread=0.01, booleans=inputs.booleans)
+    sparse = CodePool("sparse", 12, d, 5, n_axes=3, is_seeded=True, bias_scale=0.01, booleans=inputs.booleans)
     own = RowHashes(lsh.L2(0.5), 6, 8, p, 1, seed=11)
-    parts = (
+    groups = (
         RowGroup(PooledRows(threshold, 10, 2, rng.integers(0, 11, (10, 2))), draw(10, 4, n_outputs), draw(1)),
         RowGroup(PooledRows(sparse, 4, 3), draw(4, 8, 1), draw(2), source="values", row_decode=draw(4, n_outputs)),
         RowGroup(own, draw(6, 8, 3), draw(1), shared_decode=draw(3, n_outputs)),
     )
-    return Model(inputs, projection, parts, draw(n_outputs), draw(p, n_outputs), task="regression")
+    return Model(inputs, projection, groups, draw(n_outputs), draw(p, n_outputs), task="regression")
 
 
 def intervals_model() -> Model:
-    """``float_form`` with intervals: two outputs, three bins, all levels."""
+    """``float_model`` with intervals: two outputs, three bins, all levels."""
     rng = np.random.default_rng(3)
     borders, quantiles = (np.sort(rng.exponential(size=(2, n))).astype(np.float32) for n in (2, len(CONFIDENCES)))
     scales = np.exp(rng.normal(size=(2, 3))).astype(np.float32)
@@ -285,12 +285,12 @@ def intervals_model() -> Model:
 
 
 def intervals_file() -> bytes:
-    """``intervals_form`` and nothing beside it."""
+    """``intervals_model`` and nothing beside it."""
     return CompiledSketch(intervals_model()).to_bytes()
 
 
 def float_file() -> bytes:
-    """``float_form`` and nothing beside it."""
+    """``float_model`` and nothing beside it."""
     return CompiledSketch(float_model()).to_bytes()
 
 
@@ -318,30 +318,30 @@ def kernel_file() -> bytes:
 
 
 def small_model(n_features: int = 3, family: Any = None, width_bits: int | None = None, **options: Any) -> Model:
-    """One own part of two rows with two buckets; a file of a few hundred bytes."""
+    """One group of two rows with own codes with two buckets; a file of a few hundred bytes."""
     inputs = Inputs(n_features, limits=None if width_bits is None else (-127, 127))
     hashes = RowHashes(family or lsh.Angular(), 2, 2, n_features, width_bits=width_bits, **options)
     counters = np.array([[[1], [2]], [[3], [-4]]])
     kind = "float32" if width_bits is None else "int8"
-    part = RowGroup(hashes, counters.astype(kind), np.ones(1, np.float32), kind)
-    return Model(inputs, None, (part,), np.zeros(1, np.float32))
+    group = RowGroup(hashes, counters.astype(kind), np.ones(1, np.float32), kind)
+    return Model(inputs, None, (group,), np.zeros(1, np.float32))
 
 
 def bare_file(
-    sections: Mapping[int, bytes] | None = None, part: Mapping[str, Any] | None = None, **model: Any
+    sections: Mapping[int, bytes] | None = None, group: Mapping[str, Any] | None = None, **model: Any
 ) -> bytes:
-    """One part written field by field, so that sizes may be anything, with arrays of zeros and gains of 1.
+    """One group of rows written field by field, so that sizes may be anything, with arrays of zeros and gains of 1.
 
     The smallest there is: one column, one row of two sign bits. ``sections`` are added or replace what is there; the
     digest is that of the fields.
     """
     sizes = ("n_features", "n_columns", "n_values", "n_components", "n_outputs")
-    m = dict.fromkeys(MODEL.names, 0) | dict.fromkeys((*sizes, "n_parts", "generator"), 1) | model
+    m = dict.fromkeys(MODEL.names, 0) | dict.fromkeys((*sizes, "n_row_groups", "generator"), 1) | model
     sizes = ("n_rows", "n_concat", "n_numbers", "n_groups", "n_gains")
-    p = dict.fromkeys(PART.names, 0) | dict.fromkeys((*sizes, "source", "hash", "aggregate"), 1)
-    p |= {"counter_type": 2 * m["precision"], "n_buckets": 2, "width": 0.0} | dict(part or {})
+    p = dict.fromkeys(ROW_GROUP.names, 0) | dict.fromkeys((*sizes, "source", "hash", "aggregate"), 1)
+    p |= {"counter_type": 2 * m["precision"], "n_buckets": 2, "width": 0.0} | dict(group or {})
     p["n_codes"] = p["n_codes"] or p["n_rows"] * p["n_concat"]
-    contents = {Section.MODEL: MODEL.pack(**m), Section.PART: PART.pack(**p), **(sections or {})}
+    contents = {Section.MODEL: MODEL.pack(**m), Section.ROW_GROUP: ROW_GROUP.pack(**p), **(sections or {})}
     n_counters = p["n_rows"] * p["n_buckets"] * p["n_numbers"]
     arrays = {
         Section.OFFSET: lambda: bytes(4 * m["n_outputs"]),
@@ -353,9 +353,9 @@ def bare_file(
 
 
 def with_digest(data: bytes) -> bytes:
-    """The file with the digest in its first part that the Python reader computes, if it comes that far."""
+    """The file with the digest in its first group of rows that the Python reader computes, if it comes that far."""
     found: list[int] = []
-    real = PartReader._digest
-    with patch.object(PartReader, "_digest", lambda part: found.append(real(part)) or found[-1]):
+    real = RowGroupReader._digest
+    with patch.object(RowGroupReader, "_digest", lambda group: found.append(real(group)) or found[-1]):
         status = python_status(data)
-    return with_fields(data, Section.PART, digest=found[0]) if status == Status.DIGEST else data
+    return with_fields(data, Section.ROW_GROUP, digest=found[0]) if status == Status.DIGEST else data

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from repsketch.io import Status
-from support.rsk.build import float_file, intervals_file, kernel_file, short_file, whole_file
+from support.rsk.build import float_file, integer_file, intervals_file, kernel_file, short_file
 
-WHOLE, FLOAT, KERNEL, INTERVALS = whole_file(), float_file(), kernel_file(), intervals_file()
+INTEGER, FLOAT, KERNEL, INTERVALS = integer_file(), float_file(), kernel_file(), intervals_file()
 SHORT = short_file()
 
 

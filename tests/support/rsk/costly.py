@@ -19,8 +19,8 @@ import numpy as np
 from repsketch.io import Status
 from repsketch.io.framing import pack
 from repsketch.io.packing import pack_bits
-from repsketch.io.part_reader import PartReader
-from repsketch.io.records import MODEL, PART, PART_STRIDE, Section
+from repsketch.io.records import MODEL, ROW_GROUP, ROW_GROUP_STRIDE, Section
+from repsketch.io.row_group_reader import RowGroupReader
 from repsketch.io.totals import MEMORY_CAP, WORK_CAP, totals_of
 from repsketch.io.write import SOFTWARE
 from repsketch.model.numbers import index_bits, packed_nbytes
@@ -36,32 +36,32 @@ GROWTH = (4.0, 1.5, 1.1, 1.01)  # steps of a size, from coarse to fine
 class Draft:
     """A file before it is written: choices, and sizes that may grow."""
 
-    is_whole: bool
+    is_integer: bool
     projection: int
     linear: int
     kinds: int
-    parts: tuple[dict[str, Any], ...]
+    groups: tuple[dict[str, Any], ...]
     sizes: dict[str, int] = field(
         default_factory=lambda: {"n_columns": 1, "n_components": 1, "n_outputs": 1, "unused": 0}
     )
 
     def records(self) -> tuple[SimpleNamespace, list[SimpleNamespace]]:
-        """The fields of MODEL and of every PART."""
-        s, is_whole = self.sizes, self.is_whole
+        """The fields of MODEL and of every ROW_GROUP."""
+        s, is_integer = self.sizes, self.is_integer
         m = SimpleNamespace(**dict.fromkeys(MODEL.names, 0))
-        m.precision, m.generator, m.n_parts, m.projection = int(is_whole), 1, len(self.parts), self.projection
+        m.precision, m.generator, m.n_row_groups, m.projection = int(is_integer), 1, len(self.groups), self.projection
         m.n_columns, m.n_features = s["n_columns"], min(s["n_columns"] + s["unused"], 1 << 20)
         m.n_values, m.n_outputs, m.kinds = m.n_columns, s["n_outputs"], self.kinds
-        m.is_integer, m.has_matrix = is_whole, self.projection >= 2
+        m.is_integer, m.has_matrix = is_integer, self.projection >= 2
         m.n_components = s["n_components"] if m.has_matrix else m.n_values
         m.flags = int(m.n_features > m.n_columns) | 4 * (self.projection == 1)
-        m.low, m.high, m.limit = (-1, 1, int(m.has_matrix)) if is_whole else (0, 0, 0)
-        m.linear = self.linear and (3 if is_whole else 1)
+        m.low, m.high, m.limit = (-1, 1, int(m.has_matrix)) if is_integer else (0, 0, 0)
+        m.linear = self.linear and (3 if is_integer else 1)
         m.n_linear_gains = int(m.linear == 3)
-        return m, [self._part(m, part) for part in self.parts]
+        return m, [self._group(m, group) for group in self.groups]
 
-    def _part(self, m: SimpleNamespace, choices: dict[str, Any]) -> SimpleNamespace:
-        f = SimpleNamespace(**(dict.fromkeys(PART.names, 0) | choices | {"n_gains": 1}))
+    def _group(self, m: SimpleNamespace, choices: dict[str, Any]) -> SimpleNamespace:
+        f = SimpleNamespace(**(dict.fromkeys(ROW_GROUP.names, 0) | choices | {"n_gains": 1}))
         is_pool, has_bits = f.hash >= 16, f.hash == 1 or (f.hash >= 16 and not f.flags & 16)
         f.source = 0 if f.source == 0 and m.projection else 1
         f.n_parameters, f.width = int(f.hash in (0, 3)), float(f.hash in (0, 3))
@@ -83,7 +83,7 @@ class Draft:
 
     def lengths(self) -> dict[int, int]:
         """Bytes of every section."""
-        m, parts = self.records()
+        m, groups = self.records()
         matrix = {2: 32, 3: 8, 4: 2}.get(m.projection, 0)
         lengths = {
             Section.COLUMNS: packed_nbytes(m.n_columns, index_bits(m.n_features)) if m.flags & 1 else 0,
@@ -95,7 +95,7 @@ class Draft:
             Section.LINEAR_GAIN: 4 * m.n_linear_gains,
             Section.OFFSET: 4 * m.n_outputs,
         }
-        for i, f in enumerate(parts):
+        for i, f in enumerate(groups):
             n_inputs = m.n_components if f.source else m.n_values
             rows = {0: 0, 1: f.n_numbers, 2: f.n_rows}[f.decode]
             own = {
@@ -106,42 +106,50 @@ class Draft:
                 Section.DECODE: rows * m.n_outputs * (1 if m.is_integer else 4),
                 Section.GAIN: 4,
             }
-            lengths |= {kind + PART_STRIDE * i: n for kind, n in own.items()}
+            lengths |= {kind + ROW_GROUP_STRIDE * i: n for kind, n in own.items()}
         return {kind: n for kind, n in lengths.items() if n}
 
     def is_allowed(self) -> bool:
         """Small enough, and within all caps and both limits."""
-        m, parts = self.records()
-        capped = [m.n_outputs, *(size for f in parts for size in (f.n_rows, f.n_buckets, f.n_numbers))]
-        capped += [f.n_codes for f in parts if f.hash >= 16]
-        if max(capped) > 65_536 or max(m.n_features, m.n_components) > 1 << 20 or max(f.n_concat for f in parts) > 4096:
+        m, groups = self.records()
+        capped = [m.n_outputs, *(size for f in groups for size in (f.n_rows, f.n_buckets, f.n_numbers))]
+        capped += [f.n_codes for f in groups if f.hash >= 16]
+        if (
+            max(capped) > 65_536
+            or max(m.n_features, m.n_components) > 1 << 20
+            or max(f.n_concat for f in groups) > 4096
+        ):
             return False
-        if any(f.flags & 8 and f.n_concat > 1 for f in parts) or len(self.lengths()) + 1 + len(parts) > 32:
+        if any(f.flags & 8 and f.n_concat > 1 for f in groups) or len(self.lengths()) + 1 + len(groups) > 32:
             return False
-        totals = totals_of(m, parts)
+        totals = totals_of(m, groups)
         return totals.memory <= MEMORY_CAP and totals.work <= WORK_CAP and sum(self.lengths().values()) <= LARGEST_FILE
 
     def free_sizes(self) -> list[tuple[str, int | None]]:
-        """Names of the sizes that do not follow from others, with the part they belong to."""
+        """Names of the sizes that do not follow from others, with the group of rows they belong to."""
         names = [(name, None) for name in self.sizes if name != "n_components" or self.projection >= 2]
-        for i, part in enumerate(self.parts):
+        for i, group in enumerate(self.groups):
             free = ["n_rows", "n_concat", "n_buckets"]
-            free += ["n_codes"] * (part["flags"] & 1) + ["n_numbers"] * (part["decode"] == 1)
-            names += [(name, i) for name in (*free, *["n_groups"] * (part["aggregate"] == 2))]
+            free += ["n_codes"] * (group["flags"] & 1) + ["n_numbers"] * (group["decode"] == 1)
+            names += [(name, i) for name in (*free, *["n_groups"] * (group["aggregate"] == 2))]
         return names
 
     def grown(self, name: str, index: int | None, factor: float) -> "Draft":
         """The draft with one size larger."""
         if index is None:
             return replace(self, sizes=self.sizes | {name: int(self.sizes[name] * factor) + 1})
-        part = self.parts[index] | {name: int(self.parts[index][name] * factor) + 1}
-        return replace(self, parts=(*self.parts[:index], part, *self.parts[index + 1 :]))
+        group = self.groups[index] | {name: int(self.groups[index][name] * factor) + 1}
+        return replace(self, groups=(*self.groups[:index], group, *self.groups[index + 1 :]))
 
     def file(self) -> bytes:
         """The bytes of a file with arrays of zeros, gains of 1 and the digests of its fields."""
-        m, parts = self.records()
+        m, groups = self.records()
         contents = {kind: bytes(n) for kind, n in self.lengths().items()}
-        ones = [Section.PROJECTION_SCALES, Section.LINEAR_GAIN, *(Section.GAIN + PART_STRIDE * i for i in range(4))]
+        ones = [
+            Section.PROJECTION_SCALES,
+            Section.LINEAR_GAIN,
+            *(Section.GAIN + ROW_GROUP_STRIDE * i for i in range(4)),
+        ]
         for kind in ones:
             if kind in contents:
                 contents[kind] = np.ones(len(contents[kind]) // 4, "<f4").tobytes()
@@ -149,30 +157,30 @@ class Draft:
             contents[Section.COLUMNS] = pack_bits(np.arange(m.n_columns), index_bits(m.n_features))
         if m.kinds == 2:
             contents[Section.KINDS] = np.ones(m.n_columns, "<u2").tobytes()
-        for i, f in enumerate(parts):
+        for i, f in enumerate(groups):
             if f.flags & 1 and f.n_codes > 1:
                 named = np.arange(f.n_rows * f.n_concat) % f.n_codes
-                contents[Section.INDICES + PART_STRIDE * i] = pack_bits(named, index_bits(f.n_codes))
+                contents[Section.INDICES + ROW_GROUP_STRIDE * i] = pack_bits(named, index_bits(f.n_codes))
         contents[Section.MODEL] = MODEL.pack(**{name: getattr(m, name) for name in MODEL.names})
         for digests in (None, []):
             if digests is not None:
                 self._listen(pack(contents, SOFTWARE), digests)
-            for i, f in enumerate(parts):
+            for i, f in enumerate(groups):
                 f.digest = digests[i] if digests else 0
-                fields = {name: getattr(f, name) for name in PART.names}
-                contents[Section.PART + PART_STRIDE * i] = PART.pack(**fields)
+                fields = {name: getattr(f, name) for name in ROW_GROUP.names}
+                contents[Section.ROW_GROUP + ROW_GROUP_STRIDE * i] = ROW_GROUP.pack(**fields)
         return pack(contents, SOFTWARE)
 
     @staticmethod
     def _listen(data: bytes, digests: list[int]) -> None:
         """The digests that a reader finds, which takes them for right."""
-        real = PartReader._digest
+        real = RowGroupReader._digest
 
-        def listen(part: PartReader) -> int:
-            digests.append(real(part))
-            return part.fields.digest
+        def listen(group: RowGroupReader) -> int:
+            digests.append(real(group))
+            return group.fields.digest
 
-        with patch.object(PartReader, "_digest", listen):
+        with patch.object(RowGroupReader, "_digest", listen):
             status = python_status(data, **RAISED)
         assert status == Status.OK, status
 
@@ -183,14 +191,14 @@ def draw(rng: np.random.Generator) -> Draft:
     def pick(*options: Any) -> Any:
         return options[int(rng.integers(len(options)))]
 
-    is_whole = pick(False, True)
-    parts = []
+    is_integer = pick(False, True)
+    groups = []
     for _ in range(pick(1, 1, 1, 2, 4)):
         name = pick(*HASHES)
         number = HASHES[name]
         is_pool, decode = number >= 16, pick(0, 0, 1, 2)
         flags = pick(0, 1) | (pick(0, 2, 16, 18, 28) if number in (16, 17) else 0) if is_pool else 0
-        parts.append(
+        groups.append(
             {
                 "hash": number,
                 "directions": pick(0, 1) if number < 2 else 0,
@@ -206,7 +214,7 @@ def draw(rng: np.random.Generator) -> Draft:
         )
     if rng.random() < 1 / 16:
         # Elsewhere memory is met first: only seeded bits, which look up the kinds of columns, come close to the work.
-        seeded = parts[0] | {
+        seeded = groups[0] | {
             "hash": 17,
             "directions": 0,
             "fold": 1,
@@ -215,9 +223,9 @@ def draw(rng: np.random.Generator) -> Draft:
             "decode": 0,
             "aggregate": 0,
         }
-        return Draft(is_whole, 0, 0, 2, (seeded,))
-    projection = pick(0, 0, 3, 4) if is_whole else pick(0, 0, 1, 2, 3, 4)
-    return Draft(is_whole, projection, pick(0, 0, 1), pick(0, 0, 1, 2), tuple(parts))
+        return Draft(is_integer, 0, 0, 2, (seeded,))
+    projection = pick(0, 0, 3, 4) if is_integer else pick(0, 0, 1, 2, 3, 4)
+    return Draft(is_integer, projection, pick(0, 0, 1), pick(0, 0, 1, 2), tuple(groups))
 
 
 def costly_drafts(seed: int, n: int) -> Iterator[Draft]:

@@ -22,7 +22,7 @@ from support.rsk.build import (
     with_header,
     with_sections,
 )
-from support.rsk.cases import FLOAT, KERNEL, SHORT, WHOLE, Bad, all_bad, new_cases
+from support.rsk.cases import FLOAT, INTEGER, KERNEL, SHORT, Bad, all_bad, new_cases
 
 CASES, case = new_cases()
 
@@ -34,44 +34,44 @@ def _():
 
 @case("2 shorter than the header")
 def _():
-    return all_bad(Status.TOO_SHORT, {f"{n} bytes": WHOLE[:n] for n in (1, 4, 31)})
+    return all_bad(Status.TOO_SHORT, {f"{n} bytes": INTEGER[:n] for n in (1, 4, 31)})
 
 
 @case("3 bad magic")
 def _():
     magics = {"text": b"# re", "lower case": b"\x89rsk", "zeros": bytes(4), "without the high bit": b"\x09RSK"}
-    return all_bad(Status.MAGIC, {name: magic + WHOLE[4:] for name, magic in magics.items()})
+    return all_bad(Status.MAGIC, {name: magic + INTEGER[4:] for name, magic in magics.items()})
 
 
 @case("4 byte-swapped magic")
 def _():
-    return {"reversed": Bad(WHOLE[3::-1] + WHOLE[4:], Status.SWAPPED)}
+    return {"reversed": Bad(INTEGER[3::-1] + INTEGER[4:], Status.SWAPPED)}
 
 
 @case("5 version 0")
 def _():
-    return {"version": Bad(with_header(WHOLE, version=0), Status.VERSION_ZERO)}
+    return {"version": Bad(with_header(INTEGER, version=0), Status.VERSION_ZERO)}
 
 
 @case("6 future version")
 def _():
-    return all_bad(Status.VERSION_FUTURE, {f"version {n}": with_header(WHOLE, version=n) for n in (2, 256, 65_535)})
+    return all_bad(Status.VERSION_FUTURE, {f"version {n}": with_header(INTEGER, version=n) for n in (2, 256, 65_535)})
 
 
 @case("7 unknown flag bit")
 def _():
-    files = {f"header, bit {bit}": with_header(WHOLE, flags=1 << bit) for bit in range(16)}
-    files |= {f"section, bit {bit}": with_entry(WHOLE, 2, flags=1 | 1 << bit) for bit in (1, 31)}
-    files |= {f"model, bit {bit}": with_fields(WHOLE, Section.MODEL, flags=1 << bit) for bit in (4, 15)}
-    files |= {f"part, bit {bit}": with_fields(WHOLE, Section.PART + 8, flags=1 << bit) for bit in (5, 7)}
-    files["last field of a section"] = with_entry(WHOLE, 2, zero=1)
-    files["a required section that says it is optional"] = with_entry(WHOLE, 0, flags=0)
+    files = {f"header, bit {bit}": with_header(INTEGER, flags=1 << bit) for bit in range(16)}
+    files |= {f"section, bit {bit}": with_entry(INTEGER, 2, flags=1 | 1 << bit) for bit in (1, 31)}
+    files |= {f"model, bit {bit}": with_fields(INTEGER, Section.MODEL, flags=1 << bit) for bit in (4, 15)}
+    files |= {f"group, bit {bit}": with_fields(INTEGER, Section.ROW_GROUP + 8, flags=1 << bit) for bit in (5, 7)}
+    files["last field of a section"] = with_entry(INTEGER, 2, zero=1)
+    files["a required section that says it is optional"] = with_entry(INTEGER, 0, flags=0)
     return all_bad(Status.FLAGS, files)
 
 
 @case("8 header length 0")
 def _():
-    files = {f"length {n}": with_header(WHOLE, length=n) for n in (0, 31, 32, len(sections_of(WHOLE)) * 24 + 31)}
+    files = {f"length {n}": with_header(INTEGER, length=n) for n in (0, 31, 32, len(sections_of(INTEGER)) * 24 + 31)}
     return all_bad(Status.HEADER_LENGTH, files)
 
 
@@ -87,59 +87,59 @@ def _():
 
 @case("10 over the cap")
 def _():
-    files = {f"header of {n} bytes": with_header(WHOLE, length=n) for n in (HEADER_CAP + 1, 2**31, 2**32 - 1)}
+    files = {f"header of {n} bytes": with_header(INTEGER, length=n) for n in (HEADER_CAP + 1, 2**31, 2**32 - 1)}
     return all_bad(Status.HEADER_CAP, files) | {
         "file over 64 MiB": Bad(bytes(FILE_CAP + 1), Status.FILE_CAP),
-        "file over what the caller allows": Bad(WHOLE, Status.FILE_CAP, {"max_nbytes": len(WHOLE) - 1}),
+        "file over what the caller allows": Bad(INTEGER, Status.FILE_CAP, {"max_nbytes": len(INTEGER) - 1}),
     }
 
 
 @case("11 header length + offset wraps")
 def _():
     # 24 * 178,956,971 is 2**32 + 8: in 32 bits the header would be 40 bytes long.
-    wrapped = with_header(WHOLE, n_sections=178_956_971, length=40)
+    wrapped = with_header(INTEGER, n_sections=178_956_971, length=40)
     return {
-        "length": Bad(with_header(WHOLE, length=2**32 - 8), Status.HEADER_CAP),
+        "length": Bad(with_header(INTEGER, length=2**32 - 8), Status.HEADER_CAP),
         "number of sections": Bad(wrapped, Status.SECTION_CAP),
     }
 
 
 @case("12 trailing bytes")
 def _():
-    longer = WHOLE + bytes(8)
+    longer = INTEGER + bytes(8)
     return all_bad(
         Status.TRAILING,
         {
-            "one": WHOLE + b"\0",
+            "one": INTEGER + b"\0",
             "eight": longer,
             "eight that the header knows of": with_header(longer, file_length=len(longer)),
-            "a second file": WHOLE + WHOLE,
+            "a second file": INTEGER + INTEGER,
         },
     )
 
 
 @case("13 truncated")
 def _():
-    files = {f"{n} bytes less": WHOLE[:-n] for n in (1, 8, len(WHOLE) // 2, len(WHOLE) - HEADER_NBYTES)}
-    files["the header says more"] = with_header(WHOLE, file_length=len(WHOLE) + 8)
+    files = {f"{n} bytes less": INTEGER[:-n] for n in (1, 8, len(INTEGER) // 2, len(INTEGER) - HEADER_NBYTES)}
+    files["the header says more"] = with_header(INTEGER, file_length=len(INTEGER) + 8)
     return all_bad(Status.TRUNCATED, files)
 
 
 @case("14 non-zero padding")
 def _():
-    files = {f"header, byte {at}": repaired(patched(WHOLE, at, "B", 1)) for at in (27, 28, 31)}
+    files = {f"header, byte {at}": repaired(patched(INTEGER, at, "B", 1)) for at in (27, 28, 31)}
     names = Section.NAMES  # 204 bytes: four more up to the next section
-    end = entry_of(WHOLE, list(sections_of(WHOLE)).index(names), "offset") + len(sections_of(WHOLE)[names])
-    files |= {f"{at} bytes after a section": raw(WHOLE, end + at, "B", 0x80) for at in (0, 3)}
-    files |= {f"model, byte {at}": with_bytes(WHOLE, Section.MODEL, at, "B", 1) for at in (39, 58, 63)}
-    files |= {f"part, byte {at}": with_bytes(WHOLE, Section.PART + 16, at, "B", 1) for at in (14, 15, 72, 79)}
-    left_over = {"indices": (WHOLE, Section.INDICES + 8), "columns of codes": (WHOLE, Section.CODE_COLUMNS + 16)}
+    end = entry_of(INTEGER, list(sections_of(INTEGER)).index(names), "offset") + len(sections_of(INTEGER)[names])
+    files |= {f"{at} bytes after a section": raw(INTEGER, end + at, "B", 0x80) for at in (0, 3)}
+    files |= {f"model, byte {at}": with_bytes(INTEGER, Section.MODEL, at, "B", 1) for at in (39, 58, 63)}
+    files |= {f"group, byte {at}": with_bytes(INTEGER, Section.ROW_GROUP + 16, at, "B", 1) for at in (14, 15, 72, 79)}
+    left_over = {"indices": (INTEGER, Section.INDICES + 8), "columns of codes": (INTEGER, Section.CODE_COLUMNS + 16)}
     left_over |= {"ternary projection": (FLOAT, Section.PROJECTION), "decode matrix": (SHORT, Section.DECODE + 16)}
     for name, (data, kind) in left_over.items():
         last = sections_of(data)[kind][-1]
         files[f"bits left over of {name}"] = with_bytes(data, kind, -1, "B", last | 0x80)
-    files["second word of the classes"] = with_bytes(WHOLE, Section.CLASSES, 4, "I", 1)
-    three = with_sections(WHOLE, {Section.CLASSES: encode_classes(np.array([3, 1, 2]))})
+    files["second word of the classes"] = with_bytes(INTEGER, Section.CLASSES, 4, "I", 1)
+    three = with_sections(INTEGER, {Section.CLASSES: encode_classes(np.array([3, 1, 2]))})
     files["after the order of the classes"] = with_bytes(three, Section.CLASSES, 8 + 12, "I", 1)
     files["fourth word of the sums"] = with_bytes(KERNEL, Section.SUMS, 12, "I", 1)
     return all_bad(Status.PADDING, files)
@@ -147,16 +147,16 @@ def _():
 
 @case("15 no section")
 def _():
-    empty = with_header(WHOLE[:HEADER_NBYTES], n_sections=0, length=HEADER_NBYTES, file_length=HEADER_NBYTES)
+    empty = with_header(INTEGER[:HEADER_NBYTES], n_sections=0, length=HEADER_NBYTES, file_length=HEADER_NBYTES)
     return all_bad(
-        Status.NO_SECTIONS, {"header alone": empty, "with the rest": with_header(WHOLE, n_sections=0, length=32)}
+        Status.NO_SECTIONS, {"header alone": empty, "with the rest": with_header(INTEGER, n_sections=0, length=32)}
     )
 
 
 @case("16 sections over the cap")
 def _():
-    files = {f"{n} sections": with_header(WHOLE, n_sections=n, length=32 + 24 * n) for n in (33, 2_000)}
-    files["4 billion sections"] = with_header(WHOLE, n_sections=2**32 - 1)
+    files = {f"{n} sections": with_header(INTEGER, n_sections=n, length=32 + 24 * n) for n in (33, 2_000)}
+    files["4 billion sections"] = with_header(INTEGER, n_sections=2**32 - 1)
     return all_bad(Status.SECTION_CAP, files)
 
 
@@ -169,7 +169,7 @@ def _():
 @case("18 required section missing")
 def _():
     files = {}
-    for name, data in {"int": WHOLE, "float32": FLOAT, "paper": KERNEL}.items():
+    for name, data in {"int": INTEGER, "float32": FLOAT, "paper": KERNEL}.items():
         for kind in sections_of(data):
             if kind < Section.CLASSES:
                 files[f"{name}, section {kind}"] = with_sections(data, {kind: None})

@@ -13,32 +13,32 @@ from repsketch.io import Status
 from repsketch.io.metadata import METADATA_CAP
 from repsketch.io.records import Section
 from support.rsk.build import entry_of, raw, sections_of, with_entry, with_sections
-from support.rsk.cases import KERNEL, WHOLE, Bad, all_bad, new_cases
+from support.rsk.cases import INTEGER, KERNEL, Bad, all_bad, new_cases
 
 CASES, case = new_cases()
 
 
 @case("52 header checksum")
 def _():
-    files = {f"byte {at}": raw(WHOLE, at, "B", WHOLE[at] ^ 1) for at in (20, 23, 24, 26, 32, 48, 32 + 24 * 32 - 1)}
+    files = {f"byte {at}": raw(INTEGER, at, "B", INTEGER[at] ^ 1) for at in (20, 23, 24, 26, 32, 48, 32 + 24 * 32 - 1)}
     return all_bad(Status.HEADER_CRC, files)
 
 
 @case("53 section checksum")
 def _():
     files = {}
-    for i, content in enumerate(sections_of(WHOLE).values()):
-        start = entry_of(WHOLE, i, "offset")
+    for i, content in enumerate(sections_of(INTEGER).values()):
+        start = entry_of(INTEGER, i, "offset")
         for at in (start, start + len(content) - 1):
-            files[f"section {i}, byte {at}"] = raw(WHOLE, at, "B", WHOLE[at] ^ 0x10)
-        files[f"section {i}, stored"] = with_entry(WHOLE, i, crc=entry_of(WHOLE, i, "crc") ^ 1)
+            files[f"section {i}, byte {at}"] = raw(INTEGER, at, "B", INTEGER[at] ^ 0x10)
+        files[f"section {i}, stored"] = with_entry(INTEGER, i, crc=entry_of(INTEGER, i, "crc") ^ 1)
     return all_bad(Status.SECTION_CRC, files)
 
 
 def metadata(status: Status, texts: dict[str, str | bytes]) -> dict[str, Bad]:
     """Files with these texts as metadata."""
     encoded = {name: text.encode() if isinstance(text, str) else text for name, text in texts.items()}
-    return all_bad(status, {name: with_sections(WHOLE, {Section.METADATA: text}) for name, text in encoded.items()})
+    return all_bad(status, {name: with_sections(INTEGER, {Section.METADATA: text}) for name, text in encoded.items()})
 
 
 @case("54 metadata not a JSON object")
@@ -131,10 +131,10 @@ def _():
     texts = {"value": f'{{"a":"{long}"}}', "key": f'{{"{long}":1}}', "escapes": '{"a":"' + "\\n" * 513 + '"}'}
     texts |= {"two-byte letters": '{"a":"' + "é" * 513 + '"}', "in a list": f'{{"a":["{long}"]}}'}
     table = np.array([0, 1, 2, 1, 2, 2 + 1025], "<u4").tobytes() + b"ab" + long.encode()
-    label = with_sections(WHOLE, {Section.CLASSES: np.array([3, 0], "<u4").tobytes() + table})
+    label = with_sections(INTEGER, {Section.CLASSES: np.array([3, 0], "<u4").tobytes() + table})
     ends = [*range(1, 12), 11 + 1025]
     names = np.array([*range(12), *ends], "<u4").tobytes() + b"abcdefghijk" + long.encode()
-    name = with_sections(WHOLE, {Section.NAMES: names})
+    name = with_sections(INTEGER, {Section.NAMES: names})
     large = '{"a":"' + "x" * 1000 + '"' + " " * METADATA_CAP + "}"
     keys = json.dumps({f"key {i}": i for i in range(65)})
     return (
@@ -149,7 +149,7 @@ def _():
 def _zip() -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("model.rsk", WHOLE)
+        archive.writestr("model.rsk", INTEGER)
     return buffer.getvalue()
 
 
@@ -173,7 +173,7 @@ def _():
         f"pickle {n}": pickle.dumps({"counters": [0.5] * 20}, protocol=n) for n in range(pickle.HIGHEST_PROTOCOL + 1)
     }
     files["pickle that runs code"] = pickle.dumps([_Pickled(), "x" * 40])
-    files |= {"zip": _zip(), "npz": _npz(), "gzip": gzip.compress(WHOLE), "npy": b"\x93NUMPY\x01\x00" + bytes(120)}
+    files |= {"zip": _zip(), "npz": _npz(), "gzip": gzip.compress(INTEGER), "npy": b"\x93NUMPY\x01\x00" + bytes(120)}
     # ir_version 8, producer_name: the first fields of an ONNX model.
     files["ONNX"] = b"\x08\x08\x12\x07pytorch\x1a\x052.6.0" + bytes(60)
     files["safetensors"] = struct.pack("<Q", len(header)) + header + bytes(4)

@@ -19,6 +19,7 @@ from support.rsk.build import (
     METADATA,
     RECORDS,
     float_file,
+    integer_file,
     intervals_file,
     kernel_file,
     kernel_sketch,
@@ -26,7 +27,6 @@ from support.rsk.build import (
     repaired,
     sections_of,
     short_file,
-    whole_file,
     with_entry,
     with_fields,
     with_header,
@@ -127,23 +127,23 @@ LARGEST_BASE = 6_000  # bytes; larger files differ in nothing but the time they 
 
 def bases() -> list[bytes]:
     """Good files to start from: all sections and kinds occur."""
-    forms = [model_to_bytes(random_model(seed)) for seed in range(70)]
+    models = [model_to_bytes(random_model(seed)) for seed in range(70)]
     classes = [np.array([True, False]), np.array([0.5, -1.0]), np.array(["no", "yes, é"]), np.array([3, -4])]
-    files = [data for data in forms if len(data) < LARGEST_BASE]
-    files += [whole_file(), short_file(), float_file(), kernel_file()] * 4
+    files = [data for data in models if len(data) < LARGEST_BASE]
+    files += [integer_file(), short_file(), float_file(), kernel_file()] * 4
     for i, family in enumerate([lsh.L1(1.0), lsh.MinHash(), lsh.Angular(), lsh.L2(2.0, directions="gaussian")]):
         data = kernel_sketch(family, seed=i).to_bytes(METADATA)
         labels = {Section.CLASSES: encode_classes(classes[i]), Section.NAMES: encode_strings(["b", "a", "é", ""])}
         files.append(with_sections(data, labels))
     categories = {Section.CATEGORIES: encode_categories([["", "a", "é"]]), Section.METADATA: None}
-    files += [with_sections(whole_file(), categories)] * 4
+    files += [with_sections(integer_file(), categories)] * 4
     return files + [intervals_file()] * 4
 
 
 def mutated(data: bytes, rng: Rng, others: list[bytes]) -> bytes:
     """The file with one, sometimes two, things changed."""
     for _ in range(int(rng.choice([1, 1, 1, 2]))):
-        change = _CHANGES[int(rng.choice(len(_CHANGES), p=_CHANCES))]
+        change = _CHANGES[int(rng.choice(len(_CHANGES), p=_PROBABILITIES))]
         data = change(data, rng, others)
         if not _can_be_taken_apart(data):
             break
@@ -174,9 +174,9 @@ def _change_field(data: bytes, rng: Rng, others: list[bytes]) -> bytes:
     name = str(rng.choice(names))
     if name == "width":
         return with_fields(data, kind, width=float(rng.choice(DOUBLES)))
-    whole = [values[other] for other in names if other != "width"]
-    options = [*EDGES, values[name] + 1, values[name] - 1, values[name] * 2, values[name] // 2, *whole, *whole]
-    if name == "spread":
+    others = [values[other] for other in names if other != "width"]
+    options = [*EDGES, values[name] + 1, values[name] - 1, values[name] * 2, values[name] // 2, *others, *others]
+    if name == "bias_scale":
         options += FLOATS
     for _ in range(50):  # until one fits the field
         try:
@@ -356,4 +356,4 @@ _CHANGES: list[Callable[[bytes, Rng, list[bytes]], bytes]] = [
     _change_intervals,
 ]
 _WEIGHTS = [10, 1, 6, 2, 1, 1, 3, 2, 2, 3, 2, 2]
-_CHANCES = [weight / sum(_WEIGHTS) for weight in _WEIGHTS]
+_PROBABILITIES = [weight / sum(_WEIGHTS) for weight in _WEIGHTS]

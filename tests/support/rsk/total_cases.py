@@ -4,9 +4,9 @@ import numpy as np
 
 from repsketch.io import Status
 from repsketch.io.packing import pack_bits
-from repsketch.io.records import PART_STRIDE, Section
+from repsketch.io.records import ROW_GROUP_STRIDE, Section
 from support.rsk.build import bare_file, with_bytes
-from support.rsk.cases import FLOAT, WHOLE, Bad, all_bad, new_cases
+from support.rsk.cases import FLOAT, INTEGER, Bad, all_bad, new_cases
 
 CASES, case = new_cases()
 
@@ -19,7 +19,7 @@ L1 = L2 | {"hash": 3}
 POOL = {"fold": 1, "n_levels": 2, "counter_type": INT4}
 TERNARY, SPARSE = POOL | {"hash": 16}, POOL | {"hash": 17, "n_nonzeros": 3}
 INDICES, SEEDED, LEVELS, INTERPOLATED = 1, 2, 16, 8
-WHOLE_NUMBERS = {"precision": 1, "low": -1, "high": 1}
+INTEGERS = {"precision": 1, "low": -1, "high": 1}
 LARGEST = 3.4028235e38
 
 
@@ -31,16 +31,16 @@ def wide(n: int) -> dict[str, int]:
 @case("69 more memory than the caller accepts")
 def _():
     files = {
-        "directions": bare_file(part=L2 | {"n_concat": CODES}, **wide(16_000)),
-        "Gaussian directions": bare_file(part=GAUSSIAN | {"n_concat": CODES}, **wide(5_000)),
-        "words of MinHash": bare_file(part=MINHASH | {"n_concat": CODES}, **wide(5_000)),
-        "cells of L1": bare_file(part=L1 | {"n_concat": CODES}, **wide(2_000)),
-        "cells of L1 in int": bare_file(part=L1 | {"n_concat": CODES}, **wide(2_000), **WHOLE_NUMBERS),
-        "directions of many rows": bare_file(part=L2 | {"n_rows": MANY}, **wide(200)),
+        "directions": bare_file(group=L2 | {"n_concat": CODES}, **wide(16_000)),
+        "Gaussian directions": bare_file(group=GAUSSIAN | {"n_concat": CODES}, **wide(5_000)),
+        "words of MinHash": bare_file(group=MINHASH | {"n_concat": CODES}, **wide(5_000)),
+        "cells of L1": bare_file(group=L1 | {"n_concat": CODES}, **wide(2_000)),
+        "cells of L1 in int": bare_file(group=L1 | {"n_concat": CODES}, **wide(2_000), **INTEGERS),
+        "directions of many rows": bare_file(group=L2 | {"n_rows": MANY}, **wide(200)),
         "sums of many groups": bare_file(
-            part={"n_rows": MANY, "n_groups": MANY, "aggregate": 2, "n_numbers": 8, "counter_type": INT4}, n_outputs=8
+            group={"n_rows": MANY, "n_groups": MANY, "aggregate": 2, "n_numbers": 8, "counter_type": INT4}, n_outputs=8
         ),
-        "codes that are not named": bare_file(part=L2 | {"n_rows": MANY, "n_concat": CODES}),
+        "codes that are not named": bare_file(group=L2 | {"n_rows": MANY, "n_concat": CODES}),
     }
     ternary = TERNARY | {"flags": INDICES, "n_rows": 2_000, "n_codes": 2_000}
     files["ternary pool"] = bare_file({Section.INDICES: pack_bits(np.arange(2_000), 11)}, ternary, **wide(10_000))
@@ -59,15 +59,15 @@ def _():
     medians = {"n_rows": MANY, "n_groups": 8_192, "aggregate": 2, "n_numbers": 4, "counter_type": INT4}
     unlimited = {"max_memory": 2**63}
     files = {
-        "hours, where memory does not matter": bare_file(part=L2 | {"n_concat": CODES}, **wide(MILLION)),
-        "words of MinHash": bare_file(part=MINHASH | {"n_concat": CODES}, **wide(30_000)),
+        "hours, where memory does not matter": bare_file(group=L2 | {"n_concat": CODES}, **wide(MILLION)),
+        "words of MinHash": bare_file(group=MINHASH | {"n_concat": CODES}, **wide(30_000)),
     }
     bad = {name: Bad(data, Status.WORK_CAP, limits=unlimited) for name, data in files.items()}
     bad["biases over mixed kinds"] = Bad(bare_file(mixed, seeded, kinds=2, **wide(30_000)), Status.WORK_CAP)
     ternary = {Section.PROJECTION: bytes(250_000), Section.PROJECTION_SCALES: np.ones(1_000, "<f4").tobytes()}
     decoded = {"n_rows": 1_000, "decode": 2, "counter_type": INT4}
     for name, data in {
-        "medians of many groups": bare_file(part=medians, n_outputs=4),
+        "medians of many groups": bare_file(group=medians, n_outputs=4),
         "a projection": bare_file(ternary, projection=4, **wide(1_000)),
         "a linear term": bare_file({Section.LINEAR: bytes(4_000_000)}, linear=1, **wide(1_000_000)),
         "a decode of many rows": bare_file({Section.DECODE: bytes(4_000_000)}, decoded, n_outputs=1_000),
@@ -79,16 +79,16 @@ def _():
 
 @case("71 magnitudes from which an output could be infinite")
 def _():
-    part = [Section.COUNTERS + PART_STRIDE * i for i in range(3)]
-    files = {f"a counter of part {i}": with_bytes(FLOAT, kind, 0, "f", -LARGEST) for i, kind in enumerate(part)}
-    files |= {f"a gain of part {i}": with_bytes(FLOAT, Section.GAIN + 8 * i, 0, "f", LARGEST) for i in range(3)}
+    group = [Section.COUNTERS + ROW_GROUP_STRIDE * i for i in range(3)]
+    files = {f"a counter of group {i}": with_bytes(FLOAT, kind, 0, "f", -LARGEST) for i, kind in enumerate(group)}
+    files |= {f"a gain of group {i}": with_bytes(FLOAT, Section.GAIN + 8 * i, 0, "f", LARGEST) for i in range(3)}
     files["a decode matrix of rows"] = with_bytes(FLOAT, Section.DECODE + 8, -4, "f", LARGEST)
     files["a shared decode matrix"] = with_bytes(FLOAT, Section.DECODE + 16, 0, "f", -LARGEST)
     files["an offset"] = with_bytes(FLOAT, Section.OFFSET, -4, "f", LARGEST)
     files["an offset just above"] = bare_file({Section.OFFSET: np.float32(2.0**126 * 1.0000002).tobytes()})
-    files["an offset in int"] = with_bytes(WHOLE, Section.OFFSET, 0, "f", -LARGEST)
-    files |= {f"a gain of part {i} in int": with_bytes(WHOLE, Section.GAIN + 8 * i, 0, "f", 1e36) for i in range(4)}
-    files["a gain of the linear term in int"] = with_bytes(WHOLE, Section.LINEAR_GAIN, 0, "f", 1e36)
+    files["an offset in int"] = with_bytes(INTEGER, Section.OFFSET, 0, "f", -LARGEST)
+    files |= {f"a gain of group {i} in int": with_bytes(INTEGER, Section.GAIN + 8 * i, 0, "f", 1e36) for i in range(4)}
+    files["a gain of the linear term in int"] = with_bytes(INTEGER, Section.LINEAR_GAIN, 0, "f", 1e36)
     # Rows that add up, and a difference of two levels.
     counters = {Section.COUNTERS: np.full(2, 2.0**125, "<f4").tobytes()}
     files["a sum of rows"] = bare_file({Section.COUNTERS: np.full(6, 2.0**125, "<f4").tobytes()}, {"n_rows": 3})

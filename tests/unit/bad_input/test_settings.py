@@ -23,49 +23,49 @@ def refitted(**options):
     return lambda: built().refit(good_table(), good_targets(), **options)
 
 
-def whole(name, value, allowed):
+def integer(name, value, allowed):
     return rf"^{name}={value}; allowed is an integer from {allowed}"
 
 
 MILLION = "1 to 1048576"
 SETTINGS = {
     # counts
-    "distill n_points=0": (distil(n_points=0), whole("n_points", 0, MILLION)),
-    "distill n_points=-1": (distil(n_points=-1), whole("n_points", -1, MILLION)),
-    "distill n_points=2.0": (distil(n_points=2.0), whole("n_points", 2.0, "1")),
-    "distill n_points=True": (distil(n_points=True), whole("n_points", True, "1")),
-    "distill n_points=None": (distil(n_points=None), whole("n_points", None, "1")),
-    "distill n_components=0": (distil(n_components=0), whole("n_components", 0, MILLION)),
-    "distill n_components='2'": (distil(n_components="2"), whole("n_components", "'2'", "1")),
-    "distill n_concat=0": (distil(n_concat=0), whole("n_concat", 0, "1 to 4096")),
-    "distill n_concat=4097": (distil(n_concat=4097), whole("n_concat", 4097, "1 to 4096")),
-    "distill n_epochs=0": (distil(n_epochs=0), whole("n_epochs", 0, "1 to 1000000")),
-    "distill n_directions=0": (distil(n_directions=0), whole("n_directions", 0, "1 to 65536")),
-    "distill batch_size=0": (distil(batch_size=0), whole("batch_size", 0, MILLION)),
-    "empty n_rows=0": (start(n_rows=0), whole("n_rows", 0, "1 to 65536")),
-    "empty n_rows=65537": (start(n_rows=65_537), whole("n_rows", 65537, "1 to 65536")),
-    "empty n_buckets=0": (start(n_buckets=0), whole("n_buckets", 0, "2 to 65536")),
-    "empty n_buckets=1": (start(n_buckets=1), whole("n_buckets", 1, "2 to 65536")),
-    "empty n_buckets=65537": (start(n_buckets=65_537), whole("n_buckets", 65537, "2 to 65536")),
-    "empty n_buckets=2.5": (start(n_buckets=2.5), whole("n_buckets", 2.5, "2")),
-    "empty n_features=0": (start(n_features=0), whole("n_features", 0, MILLION)),
-    "empty n_concat=0": (start(n_concat=0), whole("n_concat", 0, "1 to 4096")),
-    "empty n_outputs=0": (start(n_outputs=0), whole("n_outputs", 0, "1 to 65536")),
-    "empty n_groups > n_rows": (start(aggregate="median_of_means", n_groups=6), whole("n_groups", 6, "1 to 5")),
-    "empty n_groups=0": (start(aggregate="median_of_means", n_groups=0), whole("n_groups", 0, "1 to 5")),
+    "distill n_points=0": (distil(n_points=0), integer("n_points", 0, MILLION)),
+    "distill n_points=-1": (distil(n_points=-1), integer("n_points", -1, MILLION)),
+    "distill n_points=2.0": (distil(n_points=2.0), integer("n_points", 2.0, "1")),
+    "distill n_points=True": (distil(n_points=True), integer("n_points", True, "1")),
+    "distill n_points=None": (distil(n_points=None), integer("n_points", None, "1")),
+    "distill n_components=0": (distil(n_components=0), integer("n_components", 0, MILLION)),
+    "distill n_components='2'": (distil(n_components="2"), integer("n_components", "'2'", "1")),
+    "distill n_concat=0": (distil(n_concat=0), integer("n_concat", 0, "1 to 4096")),
+    "distill n_concat=4097": (distil(n_concat=4097), integer("n_concat", 4097, "1 to 4096")),
+    "distill n_epochs=0": (distil(n_epochs=0), integer("n_epochs", 0, "1 to 1000000")),
+    "distill n_directions=0": (distil(n_directions=0), integer("n_directions", 0, "1 to 65536")),
+    "distill batch_size=0": (distil(batch_size=0), integer("batch_size", 0, MILLION)),
+    "empty n_rows=0": (start(n_rows=0), integer("n_rows", 0, "1 to 65536")),
+    "empty n_rows=65537": (start(n_rows=65_537), integer("n_rows", 65537, "1 to 65536")),
+    "empty n_buckets=0": (start(n_buckets=0), integer("n_buckets", 0, "2 to 65536")),
+    "empty n_buckets=1": (start(n_buckets=1), integer("n_buckets", 1, "2 to 65536")),
+    "empty n_buckets=65537": (start(n_buckets=65_537), integer("n_buckets", 65537, "2 to 65536")),
+    "empty n_buckets=2.5": (start(n_buckets=2.5), integer("n_buckets", 2.5, "2")),
+    "empty n_features=0": (start(n_features=0), integer("n_features", 0, MILLION)),
+    "empty n_concat=0": (start(n_concat=0), integer("n_concat", 0, "1 to 4096")),
+    "empty n_outputs=0": (start(n_outputs=0), integer("n_outputs", 0, "1 to 65536")),
+    "empty n_groups > n_rows": (start(aggregate="median_of_means", n_groups=6), integer("n_groups", 6, "1 to 5")),
+    "empty n_groups=0": (start(aggregate="median_of_means", n_groups=0), integer("n_groups", 0, "1 to 5")),
     "empty n_groups of a mean": (
         start(n_groups=2),
         "n_groups=2 with aggregate='mean'; use aggregate='median_of_means'",
     ),
-    "build n_rows=0": (build(n_rows=0), whole("n_rows", 0, "1 to 65536")),
-    "build n_buckets=1": (build(n_buckets=1), whole("n_buckets", 1, "2 to 65536")),
-    "build n_buckets=0": (build(n_buckets=0), whole("n_buckets", 0, "2 to 65536")),
-    "build n_buckets=65537": (build(n_buckets=65_537), whole("n_buckets", 65537, "2 to 65536")),
-    "build n_groups > n_rows": (build(aggregate="median_of_means", n_groups=6), whole("n_groups", 6, "1 to 5")),
-    "sample n_rows=0": (lambda: lsh.L2(1.0).sample(3, n_rows=0), whole("n_rows", 0, "1 to 65536")),
+    "build n_rows=0": (build(n_rows=0), integer("n_rows", 0, "1 to 65536")),
+    "build n_buckets=1": (build(n_buckets=1), integer("n_buckets", 1, "2 to 65536")),
+    "build n_buckets=0": (build(n_buckets=0), integer("n_buckets", 0, "2 to 65536")),
+    "build n_buckets=65537": (build(n_buckets=65_537), integer("n_buckets", 65537, "2 to 65536")),
+    "build n_groups > n_rows": (build(aggregate="median_of_means", n_groups=6), integer("n_groups", 6, "1 to 5")),
+    "sample n_rows=0": (lambda: lsh.L2(1.0).sample(3, n_rows=0), integer("n_rows", 0, "1 to 65536")),
     "collision_probability n_concat=0": (
         lambda: lsh.L2(1.0).collision_probability([0.0], [1.0], n_concat=0),
-        whole("n_concat", 0, "1 to 4096"),
+        integer("n_concat", 0, "1 to 4096"),
     ),
     # bandwidths
     **{

@@ -1,4 +1,4 @@
-"""Teachers that raise, answer nonsense or are none: the error names them, and nothing is left on the disk."""
+"""Teachers that raise, return nonsense or are none: the error names them, and nothing is left on the disk."""
 
 import tempfile
 
@@ -25,7 +25,7 @@ TEACHERS = {
     "infinite": (lambda X: np.full(len(X), np.inf), "returned inf for row 0 .*; allowed are finite"),
     "beyond float32": (lambda X: X[:, 0] * 1e300, "returned .*; allowed are .*float32"),
     "too few rows": (lambda X: X[:-1, 0], r"returned shape \(5,\) on 6 rows; allowed is \(n,\) or \(n, C\)"),
-    "one answer": (lambda X: 1.0, r"returned shape \(\) on 6 rows; allowed is"),
+    "one number": (lambda X: 1.0, r"returned shape \(\) on 6 rows; allowed is"),
     "3-D": (lambda X: X[:, :, None], r"returned shape \(6, 3, 1\) on 6 rows; allowed is"),
     "text": (lambda X: ["yes"] * len(X), "returned the label 'yes' for all 6 rows; allowed are two or more"),
     "nothing": (lambda X: None, "returned a NoneType .*; allowed is one array of real numbers"),

@@ -28,7 +28,7 @@ BAD_VALUES = {
     "+inf": (with_target(np.inf), "{name} holds infinity .*row 3, column 0;.*finite"),
     "opposite infinities": (lambda: np.array([np.inf, -np.inf] * 3), "{name} holds infinity .*row 0, column 0;"),
     "masked": (lambda: np.ma.array(good_targets(), mask=good_targets() == 3), "{name} holds a masked entry at row 3;"),
-    "masked whole numbers": (
+    "masked integers": (
         lambda: np.ma.array([1] * N, mask=[False] * 5 + [True]),
         "{name} .*masked entry at row 5;",
     ),

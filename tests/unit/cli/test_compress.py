@@ -22,12 +22,12 @@ QUICK = ("--time-limit", "1", "--budget", "300B")
 def test_a_table_alone(people, compressed):
     folder, result = compressed
     assert result.code == 0
-    assert all(line.startswith("repsketch: On 80 rows ") for line in result.err.splitlines())  # the verdict, if any
+    assert all(line.startswith("repsketch: On 80 rows ") for line in result.err.splitlines())  # the conclusion, if any
     assert sorted(os.listdir(folder)) == ["model.rsk", "summary.json"]
     summary, sketch = json.loads((folder / "summary.json").read_text()), rs.load(folder / "model.rsk")
     assert summary["sketch"]["nbytes"] == sketch.nbytes <= 512
     assert summary["classes"] == sketch.classes.tolist() == ["high", "low"]
-    assert summary["n_rows"] == {"learnt": 400, "scored": 100}
+    assert summary["n_rows"] == {"train": 400, "test": 100}
     _, test_table = split_table(read_table(people, "income", text=["zip"]), seed=0)
     assert summary["sketch"]["score"] == (sketch.predict(test_table.X) == test_table.y).mean() > 0.8
     assert summary["teacher"]["score"] > 0.8
@@ -72,10 +72,10 @@ def test_a_model_that_counts_its_columns_has_the_labels_in_order(run, tmp_path, 
     assert result.code == 0, result.err
     summary, sketch = json.loads((tmp_path / "out" / "summary.json").read_text()), rs.load(tmp_path / "out/model.rsk")
     assert sketch.classes.tolist() == ["ash", "elm", "oak"]
-    assert summary["n_rows"] == {"learnt": 300, "scored": 50}
+    assert summary["n_rows"] == {"train": 300, "test": 50}
     assert summary["scored_on"] == "rows of test.csv"
     assert summary["sketch"]["score"] == (sketch.predict(test) == labels[:50]).mean() > 0.7
-    assert 0.3 < summary["teacher"]["score"] < 0.8  # never answers elm
+    assert 0.3 < summary["teacher"]["score"] < 0.8  # never predicts elm
 
 
 def test_one_column_for_two_labels_is_a_classifier(run, tmp_path, save_onnx):
@@ -102,7 +102,7 @@ def test_without_a_target_the_teacher_is_the_judge(run, tmp_path, save_onnx):
     assert "agreement with the teacher" in result.out
 
 
-def test_rows_held_out_teach_nobody(run, people, tmp_path, monkeypatch):
+def test_test_rows_do_not_train_the_teacher(run, people, tmp_path, monkeypatch):
     seen = []
 
     def spy(function):
@@ -119,7 +119,7 @@ def test_rows_held_out_teach_nobody(run, people, tmp_path, monkeypatch):
     assert [frame.equals(train_table.X) for frame in seen] == [True, True]
 
 
-def test_rows_held_out():
+def test_split_into_training_and_test_rows():
     X, y = np.arange(100.0)[:, None], np.arange(100)
     train_table, test_table = split_table(Table("t", X, y), seed=5)
     assert (train_table.n_rows, test_table.n_rows) == (80, 20)
@@ -143,13 +143,13 @@ def test_the_comparison_is_printed(capsys):
     cost = {"operations": 9.0, "adds": 4.0, "multiplies": 2, "lookups": 2, "others": 1.0}
     summary = {
         "task": "classification", "target": "y", "metric": "accuracy", "scored_against": "target",
-        "scored_on": "test rows", "n_rows": {"learnt": 8, "scored": 2}, "cost": cost, "seconds": 1.5,
+        "scored_on": "test rows", "n_rows": {"train": 8, "test": 2}, "cost": cost, "seconds": 1.5,
         "teacher": {"name": "m.onnx", "nbytes": 4_000, "score": 0.9}, "files": ["a.rsk"],
         "sketch": {"nbytes": 400, "score": 0.8, "validation_score": 0.75, "reduction": 10.0},
         "n_left_out": 1_500,
         "sizes": {"device": 400, "file": 1_234, "budget": 512},
         "comparison": [{"name": "boosted trees", "nbytes": 399, "validation_score": 0.85}],
-        "verdict": "boosted trees are better here by more than the noise",
+        "conclusion": "boosted trees are better here by more than the noise",
     }  # fmt: skip
     print_summary(summary)
     said = capsys.readouterr().out

@@ -25,7 +25,7 @@ BAD = {
     "a short line": (GOOD + "1\n", "the target 'y' of t.csv is missing in 1 of 41 rows, first in row 40"),
     "1e400": (GOOD.replace("1,", "1e400,"), "column 'a' of t.csv holds infinity"),
     "1e39": (GOOD.replace("1,", "1e39,"), "infinity"),
-    "a huge whole number": (GOOD.replace("1,", "9" * 70 + ","), "cannot be read as .csv"),
+    "a huge integer": (GOOD.replace("1,", "9" * 70 + ","), "cannot be read as .csv"),
     "one class": (GOOD.replace("high", "low"), "y holds one class only, 'low'"),
     "no target in any row": ("a,b,y\n" + "1,x,\n2,z,?\n" * 20, "missing in 40 of 40 rows"),
     "no target in some rows": (GOOD + "1,x,NA\n", "missing in 1 of 41 rows, first in row 40"),

@@ -1,4 +1,4 @@
-"""``repsketch predict``: the library's answers, on the screen and in files."""
+"""``repsketch predict``: the library's predictions, on the screen and in files."""
 
 import io
 import json
@@ -19,7 +19,7 @@ def model(compressed):
 
 @pytest.fixture(scope="module")
 def expected(model, people):
-    """The library's answer for the same table, read by another reader."""
+    """The library's predictions for the same table, read by another reader."""
     frame = pandas.read_csv(people, na_values=["?"], dtype={"zip": str})
     sketch = rs.load(model)
     return sketch.predict(frame), sketch.predict_proba(frame), frame["income"].to_numpy(str)
@@ -155,7 +155,7 @@ BAD = {
     "no such folder": (["model.rsk", "people.csv", "-o", "no/out.csv"], "no/"),
     "an unknown target": (["model.rsk", "people.csv", "-t", "wage"], "has no column 'wage'"),
     "a width": (["numbers.rsk", "narrow.csv"], "narrow.csv has 2 columns, but numbers.rsk takes 3 and has no names"),
-    "chances of values": (["numbers.rsk", "three.csv", "--proba"], "only classifiers have probabilities"),
+    "probabilities of values": (["numbers.rsk", "three.csv", "--proba"], "only classifiers have probabilities"),
     "an interval of labels": (["model.rsk", "people.csv", "--interval"], "model.rsk is a classifier; --proba gives"),
     "no intervals": (["plain.rsk", "one.csv", "--interval"], "this sketch has no intervals"),
     "a confidence alone": (["model.rsk", "people.csv", "--confidence", "0.9"], "without --interval; give both"),

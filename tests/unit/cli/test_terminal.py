@@ -1,4 +1,4 @@
-"""Text from a file cannot act on the terminal: escapes in tables, JSON, answers and messages."""
+"""Text from a file cannot act on the terminal: escapes in tables, JSON, predictions and messages."""
 
 import io
 import json

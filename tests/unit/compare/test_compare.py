@@ -1,4 +1,4 @@
-"""The comparison with other models of the same bytes: always there, honest, and kept in the file."""
+"""The comparison with other models of the same bytes: always there, honest, and stored in the file."""
 
 import json
 import subprocess
@@ -100,7 +100,7 @@ def test_few_rows_are_compared_on_those_they_were_trained_on():
     assert "scored on the training rows" in str(summary)
 
 
-def test_a_comparison_is_kept_in_the_file(tmp_path):
+def test_a_comparison_is_stored_in_the_file(tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
     sketch = rs.compress(None, X, y, budget="300B", time_limit=0.01, random_state=0, progress=False)
     sketch.save(tmp_path / "model.rsk", {"made by": "me"})
@@ -171,6 +171,6 @@ def test_no_lightgbm_at_all():
     assert found.stdout.strip() == "['sketch', 'boosted trees', 'linear']"
 
 
-def test_the_verdict_is_printed_last():
+def test_the_conclusion_is_printed_last():
     rows = ({"name": "sketch", "nbytes": 5, "score": 2.0, "loss": 1.0},)
     assert str(Comparison("MAE", rows, "Others did better.")).splitlines()[-1] == "Others did better."

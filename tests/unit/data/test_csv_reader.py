@@ -143,7 +143,7 @@ def test_an_unknown_encoding(tmp_path):
         read(tmp_path, "a,é\n1,2\n", encoding="ascii")
 
 
-def test_whole_numbers_beyond_64_bits(tmp_path):
+def test_integers_beyond_64_bits(tmp_path):
     table = read(tmp_path, "a,y\n99999999999999999999,1\n1,99999999999999999999\n", target="y")
     assert table.X["a"].cast(polars.Float64).to_list() == [1e20, 1.0]
     assert table.y.dtype.kind in "iuf"

@@ -1,4 +1,4 @@
-"""Raw tables: frames of every library give the same numbers; names and categories are kept and found again."""
+"""Raw tables: frames of every library give the same numbers; names and categories are stored and found again."""
 
 from dataclasses import replace
 

@@ -34,9 +34,9 @@ def test_estimators_read_missing_values(monkeypatch):
 
     def keep(teacher, X, *_, **__):
         given.append(X)
-        return Kept()
+        return Copied()
 
-    class Kept:
+    class Copied:
         def outputs(self, X):
             given.append(X)
             return np.zeros((len(X), 1))

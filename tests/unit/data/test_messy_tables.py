@@ -1,4 +1,4 @@
-"""Tables from the wild, through every call that takes one: a wrong cell is an error that names it, never an answer."""
+"""Tables from the wild, through every call that takes one: a wrong cell is an error that names it, never an output."""
 
 import numpy as np
 import pandas
@@ -115,7 +115,7 @@ BAD_CELLS = {
     "lists": ([[1.0], [2.0]] * (N // 2), "column 'bill_length_mm' of X holds (objects|List)"),
     "text and numbers": (["a", 1.0] * (N // 2), "column 'bill_length_mm' of X holds number and text"),
     "sets": ([{1}] * N, r"column 'bill_length_mm' of X holds objects: \{1\} of type set in row 0"),
-    "huge whole numbers": ([10**400] * N, "column 'bill_length_mm' of X holds 1000.* in row 0, which is no number"),
+    "huge integers": ([10**400] * N, "column 'bill_length_mm' of X holds 1000.* in row 0, which is no number"),
     "complex": ([1j] * N, "column 'bill_length_mm' of X holds objects|holds Complex|column .* of X holds"),
 }
 
@@ -165,7 +165,7 @@ def test_targets_that_are_none(case, monkeypatch):
         rs.compress(None, birds()[0], y, progress=False)
 
 
-def test_numbers_whose_spread_float32_does_not_hold():
+def test_numbers_whose_range_float32_does_not_hold():
     """Such as identifiers near 2^60, here in an array, which has no types of columns to tell them by."""
     X = np.stack([2.0**60 + np.arange(N), RNG.normal(size=N)], axis=1)
     sketch = rs.compress(None, X, X[:, 1] > 0, budget="300B", time_limit=0.01, random_state=0, progress=False)
@@ -209,10 +209,10 @@ def test_columns_that_only_tell_rows_apart_are_not_used(capsys):
 
 def test_a_dtype_asks_for_a_column():
     frame, _ = table_of()
-    asked = frame[["size"]].assign(
+    wanted = frame[["size"]].assign(
         rownames=frame["rownames"].astype(float), comment=frame["comment"].astype("category")
     )
-    assert unused_columns(as_columns(asked)) == {}
+    assert unused_columns(as_columns(wanted)) == {}
     assert set(unused_columns(as_columns(frame))) == {0, 1, 2, 3, 4, 5}
 
 

@@ -53,7 +53,7 @@ def column_negative(table):
 
 def column_of_33_bits(table):
     table.indptr, table.indices = table.indptr.astype(np.int64), table.indices.astype(np.int64)
-    table.indices[place_of(table, 100) + 4] = 2**32  # column 0 where 32 bits are kept
+    table.indices[place_of(table, 100) + 4] = 2**32  # column 0 where 32 bits are left
 
 
 def column_without_sign(table):
@@ -287,11 +287,11 @@ def test_other_formats(outputs, make, words):
         outputs(make(numbers()))
 
 
-@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"])
+@pytest.mark.parametrize("kind_of_matrix", ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"])
 @every_kind
-def test_every_format(outputs, form, kind):
-    X = numbers()[:8] if form == "dia" else numbers()  # scipy warns of many diagonals
-    np.testing.assert_array_equal(outputs(kind(X).asformat(form)), outputs(X))
+def test_every_format(outputs, kind_of_matrix, kind):
+    X = numbers()[:8] if kind_of_matrix == "dia" else numbers()  # scipy warns of many diagonals
+    np.testing.assert_array_equal(outputs(kind(X).asformat(kind_of_matrix)), outputs(X))
 
 
 def test_a_class_made_of_a_sparse_matrix(outputs):

@@ -75,7 +75,7 @@ def test_spaces_after_commas(tmp_path):
     assert table.y.dtype == np.int64
 
 
-def test_a_column_that_turns_from_whole_numbers_to_text_late(tmp_path):
+def test_a_column_that_turns_from_integers_to_text_late(tmp_path):
     lines = ["a,b"] + ["1,2"] * 2_000 + ["1,2.5"] * 2_000 + ["x,2"]
     table = read_table(write(tmp_path / "a.csv", "\n".join(lines)))
     assert table.text_columns == ["a"]

@@ -94,8 +94,8 @@ def test_ternary_l2_is_the_mean_over_all_directions():
     x, y = points(family, 3, p=4), points(family, 3, p=4, seed=1)
     for a, b in zip(x, y, strict=True):
         # Entries have variance 1/3: the family widens the projection by sqrt(3) to make up for it.
-        gaps = ((abs(signs @ (a - b)) * sqrt(3) / 1.3, chance) for signs, chance in enumerate_ternary(4))
-        expected = sum(chance * max(0.0, 1 - gap) for gap, chance in gaps)
+        gaps = ((abs(signs @ (a - b)) * sqrt(3) / 1.3, probability) for signs, probability in enumerate_ternary(4))
+        expected = sum(probability * max(0.0, 1 - gap) for gap, probability in gaps)
         assert family.collision_probability(a, b) == pytest.approx(expected, rel=1e-12)
 
 
@@ -118,7 +118,7 @@ def test_ternary_l2_at_small_width_is_above_the_textbook_kernel():
 def test_ternary_angular_is_the_mean_over_all_directions():
     family = FAMILIES["angular ternary"]
     x, y = points(family, 1, p=4)[0], points(family, 1, p=4, seed=1)[0]
-    expected = sum(chance * ((signs @ x >= 0) == (signs @ y >= 0)) for signs, chance in enumerate_ternary(4))
+    expected = sum(probability * ((signs @ x >= 0) == (signs @ y >= 0)) for signs, probability in enumerate_ternary(4))
     assert family.collision_probability(x, y) == pytest.approx(expected, rel=1e-12)
 
 

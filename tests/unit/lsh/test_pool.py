@@ -103,9 +103,9 @@ def test_minus_zero_is_not_negative():
     assert codes.bits(np.array([[-0.0, 0.0, -1e-45]], F), 0).tolist() == [1, 1, 0]
 
 
-def test_random_biases_have_the_spread_that_the_docstring_says():
+def test_random_biases_have_the_deviation_that_the_docstring_says():
     """G is a sum of four bytes less 510: deviation sqrt(4 (2**16 - 1) / 12) = 147.8."""
-    codes = pool("ternary", n_codes=4000, n_features=5, n_axes=4, is_seeded=True, spread=1 / 148)
+    codes = pool("ternary", n_codes=4000, n_features=5, n_axes=4, is_seeded=True, bias_scale=1 / 148)
     single = codes.biases[np.abs(codes.directions).sum(axis=1) == 1].astype(np.float64)
     assert codes.biases.dtype == F
     assert len(single) > 1000
@@ -113,12 +113,12 @@ def test_random_biases_have_the_spread_that_the_docstring_says():
     assert abs(single.std() - 1.0) < 5 / np.sqrt(2 * len(single))
 
 
-def test_whole_biases_are_the_float_ones_rounded_down_term_by_term():
+def test_integer_biases_are_the_float_ones_rounded_down_term_by_term():
     options = {"n_codes": 400, "is_seeded": True}
-    exact = pool(**options, spread=37 / 256).biases.astype(np.float64)
-    whole = pool(**options, spread=37, width_bits=4)
-    assert whole.biases.dtype == np.int32
-    gaps = exact - whole.biases
+    exact = pool(**options, bias_scale=37 / 256).biases.astype(np.float64)
+    integers = pool(**options, bias_scale=37, width_bits=4)
+    assert integers.biases.dtype == np.int32
+    gaps = exact - integers.biases
     assert np.abs(gaps).max() < 3.001  # each of at most three terms is rounded down, then added or subtracted
     assert 0.3 < np.abs(gaps).mean() < 1.0
 
@@ -138,7 +138,7 @@ def test_bits_of_booleans_ask_for_every_count_there_is(width_bits):
 
 def test_booleans_among_numbers_add_nothing_to_a_bias():
     booleans = np.array([True, False, True, False, True, False])
-    options = {"n_codes": 300, "is_seeded": True, "spread": 0.01}
+    options = {"n_codes": 300, "is_seeded": True, "bias_scale": 0.01}
     mixed, numbers = pool(**options, booleans=booleans), pool(**options)
     for code, direction in enumerate(mixed.directions):
         places = np.flatnonzero(direction)
@@ -155,7 +155,7 @@ def test_booleans_among_numbers_add_nothing_to_a_bias():
 
 def test_a_direction_of_zeros_is_never_reached():
     """All of its none non-zeros are boolean: bias 1, sum 0."""
-    codes = pool("ternary", n_codes=400, n_features=2, is_seeded=True, spread=1.0)
+    codes = pool("ternary", n_codes=400, n_features=2, is_seeded=True, bias_scale=1.0)
     blank = np.flatnonzero(~codes.directions.any(axis=1))
     assert len(blank) > 50
     assert (codes.biases[blank] == 1).all()
@@ -173,7 +173,7 @@ def test_centred_levels_change_at_0():
     assert odd.digits(np.array([[-0.5000001, -0.5, 0.0, 0.4999999, 0.5]], F), 0).tolist() == [0, 1, 1, 1, 2]
 
 
-def test_whole_levels_are_two_to_the_width_wide():
+def test_integer_levels_are_two_to_the_width_wide():
     codes = pool(n_codes=1, n_features=1, n_axes=1, n_levels=4, width_bits=3)
     z = np.array([[-99, -17, -16, -9, -8, -1, 0, 7, 8, 99]], np.int32)
     assert codes.digits(z, 0).tolist() == [0, 0, 0, 0, 1, 1, 2, 2, 3, 3]
@@ -184,8 +184,8 @@ def test_seeded_levels_start_at_the_middle_one_plus_an_offset():
     offsets = to_unit(words(3, Stream.OFFSET, 50, 1, 1)[:, 0, 0])
     np.testing.assert_array_equal(codes.starts(False), F(2) + offsets)
     np.testing.assert_array_equal(codes.starts(True), F(2) + offsets)
-    whole = pool(n_levels=5, is_seeded=True, width_bits=6)
-    np.testing.assert_array_equal(whole.starts(False), 2 * 64 + np.floor(offsets * 64).astype(int))
+    integers = pool(n_levels=5, is_seeded=True, width_bits=6)
+    np.testing.assert_array_equal(integers.starts(False), 2 * 64 + np.floor(offsets * 64).astype(int))
     coarse = pool(n_levels=5, is_seeded=True, width_bits=0)  # an offset below one step is none
     assert set(coarse.starts(False).tolist()) == {2}
 
@@ -208,7 +208,7 @@ def test_normalised_sums_are_halved_with_every_second_bit(n_nonzeros, shift):
     assert not pool("ternary", **options).shifts.any()
 
 
-def test_a_normalised_whole_sum_is_rounded_down():
+def test_a_normalised_integer_sum_is_rounded_down():
     codes = pool("sparse", n_codes=400, n_features=2, n_levels=8, is_normalised=True, width_bits=1)
     code = int(np.flatnonzero((codes.directions == [1, 1]).all(axis=1))[0])
     z = np.array([[-3, 3, -2], [0, 0, 1]], np.int32)  # sums -3, 3, -1
@@ -271,9 +271,9 @@ BAD_POOLS = {
     "one level": ({"n_levels": 1}, "n_levels=1; allowed is an integer from 2 to 65536"),
     "width": ({"width_bits": 16}, "width_bits=16; allowed is an integer from 0 to 15"),
     "centred levels one step wide": ({"width_bits": 0, "n_levels": 3}, "width_bits=0; allowed is .* from 1 to 15"),
-    "half a spread in int": ({"width_bits": 3, "spread": 0.5}, "spread=0.5; allowed is an integer from 0 to 32767"),
-    "a spread below 0": ({"spread": -1.0}, "spread=-1.0; allowed is a number from 0"),
-    "a huge spread": ({"spread": 2.0**41}, "spread=.*; allowed is a number from 0"),
+    "half in int": ({"width_bits": 3, "bias_scale": 0.5}, "bias_scale=0.5; allowed is an integer from 0 to 32767"),
+    "a bias_scale below 0": ({"bias_scale": -1.0}, "bias_scale=-1.0; allowed is a number from 0"),
+    "a huge bias_scale": ({"bias_scale": 2.0**41}, "bias_scale=.*; allowed is a number from 0"),
     "columns of a sparse pool": (COLUMNS, "columns and thresholds belong to kind='threshold', and only to it"),
     "a threshold pool without": ({"kind": "threshold"}, "columns and thresholds belong to kind='threshold'"),
     "thresholds alone": ({"kind": "threshold", "thresholds": np.zeros(50, F)}, "columns and thresholds belong"),
@@ -285,7 +285,7 @@ BAD_POOLS = {
     "too few columns": ({"kind": "threshold", **COLUMNS, "columns": np.zeros(9, int)}, "columns must be 50 numbers"),
     "too few thresholds": ({"kind": "threshold", **COLUMNS, "thresholds": np.zeros(9, F)}, "thresholds must be 50"),
     "NaN": ({"kind": "threshold", **COLUMNS, "thresholds": np.full(50, np.nan, F)}, "thresholds must be 50 finite"),
-    # A file keeps whole thresholds in one byte or two.
+    # A file stores integer thresholds in one byte or two.
     "beyond two bytes": (
         {"kind": "threshold", "columns": np.zeros(50, int), "thresholds": np.full(50, 32_768), "width_bits": 2},
         "thresholds must be 50 integers of at most 32767",

@@ -68,14 +68,14 @@ def test_huge_numbers_saturate():
     assert values_of(inputs, [3e38, 0.0], [-3e38, -3.4e38]) == [[2.0**64, 2.0**64], [0.0, -(2.0**64)]]
 
 
-def test_whole_values_are_clamped_then_rounded_halves_to_even():
+def test_integer_values_are_clamped_then_rounded_halves_to_even():
     inputs = Inputs(1, limits=(-3, 6))
     rows = [[x] for x in (0.5, 1.5, 2.5, -0.5, -1.5, 2.4999998, 6.5, 1e30, -1e30, -3.5, 5.5)]
     assert inputs.values(np.array(rows, F)).dtype == np.int32
     assert values_of(inputs, *rows) == [[0], [2], [2], [0], [-2], [2], [6], [6], [-3], [-3], [6]]
 
 
-def test_whole_values_at_the_largest_limits():
+def test_integer_values_at_the_largest_limits():
     inputs = Inputs(1, scales=floats(1e30), limits=(-32_767, 32_767), accepts_missing=True)
     assert values_of(inputs, [3e38], [-3e38], [nan], [0.0]) == [[32_767], [-32_767], [-32_768], [0]]
     assert inputs.largest == 32_768

@@ -97,7 +97,7 @@ def test_trained_counters_need_rows_to_judge_by(refitted):
             sketch.predict_interval(X)
 
 
-def test_too_few_rows_for_a_spread():
+def test_too_few_rows_for_a_deviation():
     with pytest.raises(InputError, match="standard deviation of 9 rows; needed are at least 10"):
         build_sketch(kernel_of(), n_rows=9, n_buckets=8).predict_interval(X)
     build_sketch(kernel_of(), n_rows=10, n_buckets=8).predict_interval(X)
@@ -135,19 +135,19 @@ def test_with_intervals_is_the_table_of_outputs_and_values(refitted, trained):
 
 
 def test_levels_are_order_statistics_and_between_them_lines():
-    misses = RNG.permutation(np.arange(1.0, 100.0))
-    table = Intervals.of(np.zeros((99, 1), np.float32), np.where(misses % 2, misses, -misses)[:, None])
-    widths = [float(table.half_widths(np.zeros((1, 1)), level / 100)[0, 0]) for level in CONFIDENCES]
+    residuals = RNG.permutation(np.arange(1.0, 100.0))
+    table = Intervals.of(np.zeros((99, 1), np.float32), np.where(residuals % 2, residuals, -residuals)[:, None])
+    widths = [float(table.half_widths(np.zeros((1, 1)), percent / 100)[0, 0]) for percent in CONFIDENCES]
     assert widths == list(CONFIDENCES)  # of 99 rows the (100 * confidence)-th
     assert table.half_widths(np.zeros((1, 1)), 0.93)[0, 0] == pytest.approx(93.0)
 
 
 def test_scales_are_those_of_the_bins():
     outputs = np.repeat(np.arange(4.0, dtype=np.float32), MIN_ROWS_PER_BIN)[:, None]
-    misses = np.tile([1.0, 1.0, 1.0, 3.0], MIN_ROWS_PER_BIN)[:, None] * (1.0 + outputs)
-    table = Intervals.of(outputs, outputs + misses)
+    residuals = np.tile([1.0, 1.0, 1.0, 3.0], MIN_ROWS_PER_BIN)[:, None] * (1.0 + outputs)
+    table = Intervals.of(outputs, outputs + residuals)
     np.testing.assert_allclose(table.scales[0], [1.5, 3.0, 4.5, 6.0])
-    # Of 100 misses that sum up to 150, the mean of the others is 149/99 for a miss of 1, and 147/99 for one of 3.
+    # Of 100 residuals that sum up to 150, the mean of the others is 149/99 if it is 1, and 147/99 if it is 3.
     np.testing.assert_allclose(table.quantiles[0, [0, -1]], [99 / 149, 3 * 99 / 147], rtol=1e-6)
 
 
@@ -174,9 +174,9 @@ def test_odd_data_give_a_table(n, kind):
     elif kind != "all right":
         values += rng.normal(size=values.shape)
     table = Intervals.of(outputs, values)
-    for level in CONFIDENCES[: n_confidences_of(n)]:
-        inside = np.abs(values - outputs) <= table.half_widths(outputs, level / 100) * (1 + 1e-6)
-        assert (inside.sum(axis=0) >= level / 100 * n - 0.05 * n).all()
+    for percent in CONFIDENCES[: n_confidences_of(n)]:
+        inside = np.abs(values - outputs) <= table.half_widths(outputs, percent / 100) * (1 + 1e-6)
+        assert (inside.sum(axis=0) >= percent / 100 * n - 0.05 * n).all()
     assert table.half_widths(np.array([[np.float32(3e38), -3e38]]), 0.5).shape == (1, 2)
 
 
@@ -198,7 +198,7 @@ def test_tables_that_do_not_fit(change, message):
         replace(good, **change)
 
 
-def test_a_form_refuses_intervals_of_others(trained, refitted):
+def test_a_model_refuses_intervals_of_others(trained, refitted):
     table = trained.model.intervals
     with pytest.raises(InputError, match="intervals of 1 outputs"):
         replace(refitted.model, task="classification", intervals=table)

@@ -1,4 +1,4 @@
-"""Forms whose outputs could become infinite are refused when they are made, just above the bound and not below."""
+"""Models whose outputs could become infinite are refused when they are made, just above the bound and not below."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ def between(largest: float) -> RowGroup:
     return RowGroup(PooledRows(pool, 1, interpolate=True), np.array([[[largest], [-largest]]], F), ONE)
 
 
-def whole(gain: float) -> RowGroup:
+def integer(gain: float) -> RowGroup:
     """Accumulators of at most 4 * 7 in the int precision."""
     hashes = RowHashes(lsh.Angular(), 4, 2, 2, width_bits=3)
     return RowGroup(hashes, np.full((4, 2, 1), 7, np.int8), np.full(1, gain, F), "int8")
@@ -56,9 +56,9 @@ MADE = {
     "a linear term and an offset": lambda x: replace(
         model(group(0.0), linear=np.full((2, 1), 2.0**40, F)), offset=np.full(1, x - 2.0**105, F)
     ),
-    "a gain in int": lambda x: model(whole(x / 28)),
+    "a gain in int": lambda x: model(integer(x / 28)),
     "a gain of the linear term in int": lambda x: model(
-        whole(1e-30), linear=np.full((2, 1), 5, np.int8), linear_gain=np.full(1, x / 70, F)
+        integer(1e-30), linear=np.full((2, 1), 5, np.int8), linear_gain=np.full(1, x / 70, F)
     ),
 }
 
@@ -72,6 +72,6 @@ def test_the_bound_is_where_the_page_says(name):
         MADE[name](1.001 * MOST)
 
 
-def test_targets_near_the_largest_allowed_make_a_good_form():
+def test_targets_near_the_largest_allowed_make_a_good_model():
     """1e37 is what ``arrays.LARGEST_OUTPUT`` lets through; a few rows of it add up to less than 2^126."""
     assert model(group(1e37)).n_outputs == 1

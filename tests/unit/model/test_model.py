@@ -1,4 +1,4 @@
-"""The deployed form: its pieces must fit each other, and it knows its sizes."""
+"""The deployed model: its pieces must fit each other, and it knows its sizes."""
 
 from dataclasses import replace
 
@@ -33,9 +33,9 @@ def model(inputs=None, projection=None, groups=None, offset=None, **options) -> 
     return Model(inputs, projection, groups, np.zeros(1, F) if offset is None else offset, **options)
 
 
-WHOLE = Inputs(3, limits=(-127, 127))
+INTEGER = Inputs(3, limits=(-127, 127))
 MATRIX = Projection("float32", 2, np.ones((3, 2), F))
-WHOLE_MATRIX = Projection("int8", 2, np.ones((3, 2), np.int8), limit=500)
+INTEGER_MATRIX = Projection("int8", 2, np.ones((3, 2), np.int8), limit=500)
 BOOLEANS = Inputs(3, kinds=np.array([0, 1, 1]))
 
 
@@ -48,14 +48,14 @@ def test_sizes():
     made = model(projection=MATRIX, groups=(group(2), group(3, source="values"), group(2)))
     assert (made.n_features, made.n_coordinates, made.n_outputs, made.n_rows) == (3, 2, 1, 12)
     assert (made.precision, made.is_integer) == ("float32", False)
-    assert (model(WHOLE).precision, model(WHOLE).is_integer) == ("int", True)
+    assert (model(INTEGER).precision, model(INTEGER).is_integer) == ("int", True)
     assert model().n_coordinates == 3
 
 
-def test_bounds_of_what_parts_read():
-    made = model(WHOLE, WHOLE_MATRIX)
+def test_bounds_of_what_groups_read():
+    made = model(INTEGER, INTEGER_MATRIX)
     assert (made.largest_of("values"), made.largest_of("projected")) == (127, 500)
-    assert model(WHOLE).largest_of("projected") == 127
+    assert model(INTEGER).largest_of("projected") == 127
 
 
 def test_which_coordinates_are_boolean():
@@ -78,12 +78,12 @@ def test_nbytes_add_up():
     two = model(projection=MATRIX, groups=(group(2), group(2)))
     assert two.nbytes == header + Model.ROW_GROUP_NBYTES + 24 + 2 * (4 * 32 + 4) + 4
     scaled = Inputs(3, scales=np.ones(1, F), limits=(-9, 9))
-    whole = model(scaled, linear=np.ones((3, 1), np.int8), linear_gain=np.ones(1, F))
-    assert whole.nbytes == header + 4 + 32 + 4 + 4 + 3 + 4
-    assert replace(whole, offset_stored_as="bfloat16").nbytes == whole.nbytes - 2
+    integer = model(scaled, linear=np.ones((3, 1), np.int8), linear_gain=np.ones(1, F))
+    assert integer.nbytes == header + 4 + 32 + 4 + 4 + 3 + 4
+    assert replace(integer, offset_stored_as="bfloat16").nbytes == integer.nbytes - 2
 
 
-def test_parts_gains_and_offset_add_up():
+def test_groups_of_rows_gains_and_offset_add_up():
     one = group()
     two = replace(one, counters=2 * one.counters, gain=np.full(1, 10, F))
     made = model(groups=(one, two), offset=np.full(1, 0.5, F))
@@ -94,8 +94,8 @@ def test_a_linear_term_reads_the_coordinates():
     shift = Projection("shift", 3, shift=np.array([1, 2, 3], F))
     made = model(projection=shift, linear=np.array([[1], [10], [100]], F))
     assert query(made, np.array([[1, 1, 1]], F)).tolist() == [[1.0 + 2 + 30 + 400]]
-    whole = model(WHOLE, WHOLE_MATRIX, linear=np.array([[1], [-10]], np.int16), linear_gain=np.full(1, 0.5, F))
-    assert query(whole, np.array([[1, 2, 3]], F)).tolist() == [[4.0 - 0.5 * 54]]
+    integer = model(INTEGER, INTEGER_MATRIX, linear=np.array([[1], [-10]], np.int16), linear_gain=np.full(1, 0.5, F))
+    assert query(integer, np.array([[1, 2, 3]], F)).tolist() == [[4.0 - 0.5 * 54]]
 
 
 def test_the_linear_bound_is_sharp():
@@ -106,9 +106,9 @@ def test_the_linear_bound_is_sharp():
         model(Inputs(3, limits=(-32_767, 32_767)), linear=np.full((3, 1), -32_767, np.int16), linear_gain=gain)
 
 
-def test_bounds_are_checked_when_a_form_is_made():
+def test_bounds_are_checked_when_a_model_is_made():
     with pytest.raises(InputError, match="a projected sum could reach"):
-        model(WHOLE, replace(WHOLE_MATRIX, shift=np.full(2, LARGEST, np.int32)))
+        model(INTEGER, replace(INTEGER_MATRIX, shift=np.full(2, LARGEST, np.int32)))
     wide = RowHashes(lsh.L2(1.0, "gaussian"), 1, 2, 200, width_bits=0)
     dense = RowGroup(wide, np.ones((1, 2, 1), np.int8), np.ones(1, F), "int8")
     model(Inputs(200, limits=(-127, 127)), groups=(dense,))
@@ -134,13 +134,16 @@ BAD = {
         lambda: model(Inputs(4), Projection("shift", 3, shift=np.ones(3, F)), groups=(group(3),)),
         "a projection of 3 rows for 4 values",
     ),
-    "a float projection of integer values": (lambda: model(WHOLE, MATRIX), "projection and inputs differ in precision"),
+    "a float projection of integer values": (
+        lambda: model(INTEGER, MATRIX),
+        "projection and inputs differ in precision",
+    ),
     "a float shift of integer values": (
-        lambda: model(WHOLE, Projection("shift", 3, shift=np.ones(3, F))),
+        lambda: model(INTEGER, Projection("shift", 3, shift=np.ones(3, F))),
         "projection and inputs differ in precision",
     ),
     "an integer projection of floats": (
-        lambda: model(Inputs(3), WHOLE_MATRIX),
+        lambda: model(Inputs(3), INTEGER_MATRIX),
         "projection and inputs differ in precision",
     ),
     "integer rows of floats": (
@@ -148,7 +151,7 @@ BAD = {
         "a group of rows and the inputs differ in precision",
     ),
     "float rows of integer values": (
-        lambda: model(WHOLE, groups=(group(),)),
+        lambda: model(INTEGER, groups=(group(),)),
         "a group of rows and the inputs differ in precision",
     ),
     "outputs": (lambda: model(groups=(group(), group(n_outputs=2))), "a group of rows with 2 outputs in a model of 1"),
@@ -168,7 +171,7 @@ BAD = {
         "offset_stored_as='bfloat16' belongs to the int precision",
     ),
     "an offset of too many digits": (
-        lambda: model(WHOLE, groups=(group(width_bits=2),), offset=np.full(1, 0.1, F), offset_stored_as="bfloat16"),
+        lambda: model(INTEGER, groups=(group(width_bits=2),), offset=np.full(1, 0.1, F), offset_stored_as="bfloat16"),
         "offsets have more digits than bfloat16 keeps",
     ),
     "offsets of a byte": (lambda: model(offset_stored_as="float8"), "offset_stored_as='float8'; allowed are 'float32'"),
@@ -181,18 +184,21 @@ BAD = {
     "a linear term of NaN": (lambda: model(linear=np.full((3, 1), np.nan, F)), "linear holds values beyond"),
     "a float64 linear term": (lambda: model(linear=np.ones((3, 1))), "linear"),
     "an integer linear term without gain": (
-        lambda: model(WHOLE, linear=np.ones((3, 1), np.int8)),
+        lambda: model(INTEGER, linear=np.ones((3, 1), np.int8)),
         "needs a gain of 1 or 1",
     ),
     "an integer linear term of floats": (
-        lambda: model(WHOLE, linear=np.ones((3, 1), F), linear_gain=np.ones(1, F)),
+        lambda: model(INTEGER, linear=np.ones((3, 1), F), linear_gain=np.ones(1, F)),
         "linear have dtype float32",
     ),
     "a linear gain of 0": (
-        lambda: model(WHOLE, linear=np.ones((3, 1), np.int8), linear_gain=np.zeros(1, F)),
+        lambda: model(INTEGER, linear=np.ones((3, 1), np.int8), linear_gain=np.zeros(1, F)),
         "linear_gain must be finite numbers other than 0",
     ),
-    "a linear gain without a linear term": (lambda: model(WHOLE, linear_gain=np.ones(1, F)), "linear_gain belongs to"),
+    "a linear gain without a linear term": (
+        lambda: model(INTEGER, linear_gain=np.ones(1, F)),
+        "linear_gain belongs to",
+    ),
     "a linear gain of floats": (
         lambda: model(linear=np.ones((3, 1), F), linear_gain=np.ones(1, F)),
         "linear_gain belongs",

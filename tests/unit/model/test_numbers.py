@@ -57,10 +57,10 @@ def test_float8_comes_back(bias):
 
 
 @given(st.floats(2.0**-12, 2.0**16, width=32), st.sampled_from([-1.0, 1.0]))
-def test_float8_is_the_nearest_that_can_be_held(size, sign):
-    held = decode_float8(BYTES, 0).astype(np.float64)
+def test_float8_is_the_nearest_that_can_be_stored(size, sign):
+    stored = decode_float8(BYTES, 0).astype(np.float64)
     found = float(decode_float8(encode_float8(np.array([sign * size], np.float32), 0), 0)[0])
-    assert abs(found - sign * size) == np.abs(held - sign * size).min()
+    assert abs(found - sign * size) == np.abs(stored - sign * size).min()
 
 
 def test_the_largest_of_an_array_sets_the_range_of_float8():
@@ -114,7 +114,7 @@ def test_rounding_twice_is_rounding_once(stored_as, values):
     np.testing.assert_array_equal(round_floats(once, stored_as), once)
 
 
-def test_float32_is_kept():
+def test_float32_stays():
     values = np.array([0.1, 1e-45, 3e38], np.float32)
     assert round_floats(values, "float32").tobytes() == values.tobytes()
     assert round_floats(np.array([0.1]), "float32").dtype == np.float32
@@ -126,7 +126,7 @@ def test_float32_is_kept():
 @pytest.mark.parametrize(
     ("kind", "dtype", "largest"), [("int16", np.int16, 32_767), ("int8", np.int8, 127), ("int4", np.int8, 7)]
 )
-def test_whole_types_leave_the_most_negative_number_unused(kind, dtype, largest):
+def test_integer_types_leave_the_most_negative_number_unused(kind, dtype, largest):
     check_integers("counters", np.array([-largest, 0, largest], dtype), kind)
     check_integers("counters", np.empty(0, dtype), kind)
     for bad in (-largest - 1, largest + 1):

@@ -1,4 +1,4 @@
-"""Whole sketches worked out by hand, the sketch that is nothing but its form, and what a prediction costs."""
+"""Complete sketches worked out by hand, the sketch that is nothing but its model, and what a prediction costs."""
 
 import copy
 import pickle
@@ -32,7 +32,7 @@ def one(value=1.0) -> np.ndarray:
 
 @pytest.fixture
 def by_hand() -> Model:
-    """Two columns, a number and a boolean; two coordinates; a part of levels on them, a part of bits on the values."""
+    """Two columns, a number and a boolean; two coordinates; a group of levels on them, one of bits on the values."""
     inputs = Inputs(2, kinds=np.array([0, 1]), centers=one(10.0), scales=one(4.0), limits=(-127, 127))
     matrix = np.array([[2, -1], [5, 50]], np.int8)
     projection = Projection("int8", 2, matrix, shift=np.array([-7, 8], np.int32), right_shift=1, limit=40)
@@ -61,7 +61,7 @@ def by_hand() -> Model:
         ([-90.0, 0.0], [-127, 0], [-40, 40], [12, 0, 0], [1200, -8], 1000 + 600 - 80 + 0.25 * (-120 - 80)),
     ],
 )  # fmt: skip
-def test_whole_numbers_from_column_to_output(by_hand, row, values, z, bucket, sums, output):
+def test_integers_from_column_to_output(by_hand, row, values, z, bucket, sums, output):
     X = np.array([row], F)
     assert by_hand.inputs.values(X)[:, 0].tolist() == values
     assert by_hand.projection.apply(by_hand.inputs.values(X))[:, 0].tolist() == z
@@ -70,7 +70,7 @@ def test_whole_numbers_from_column_to_output(by_hand, row, values, z, bucket, su
     assert query(by_hand, X).tolist() == [[output]]
 
 
-def test_outputs_are_float32_sums_in_the_order_of_the_parts():
+def test_outputs_are_float32_sums_in_the_order_of_the_groups():
     counters = np.ones((1, 2, 1), np.int16)
     bit = PooledRows(CodePool("sparse", 1, 1, n_axes=1, width_bits=0), 1)
     groups = tuple(RowGroup(bit, counters, one(gain), "int16", aggregate="sum") for gain in (1e8, 1.0, -1e8))
@@ -80,7 +80,7 @@ def test_outputs_are_float32_sums_in_the_order_of_the_parts():
 
 
 def paper_row(z: np.ndarray, seed: int, row: int, n_concat: int, width_bits: int, n_buckets: int, wraps: bool) -> int:
-    """Bucket of one row of the paper's sketch in whole numbers, by section 3 of the page."""
+    """Bucket of one row of the paper's sketch in integers, by section 3 of the page."""
     total = int(words(seed, Stream.FOLD, row + 1, 1, 2)[row, 0, 1])
     for k in range(n_concat):
         word = int(words(seed, Stream.OFFSET, row + 1, n_concat, 1)[row, k, 0])
@@ -123,7 +123,7 @@ def test_direct_levels_are_clamped_where_hashed_ones_wrap():
             assert hashes.buckets(Z, row).tolist() == [3 if sign > 0 else 0]
 
 
-# -- the sketch that is its form ----------------------------------------------------------------
+# -- the sketch that is its model ---------------------------------------------------------------
 
 
 def classifier(n_outputs: int) -> CompiledSketch:
@@ -153,7 +153,7 @@ def test_labels_and_probabilities():
         CompiledSketch(replace(two.model, task="regression", classes=None)).predict_proba(X)
 
 
-def test_its_sizes_are_those_of_its_form():
+def test_its_sizes_are_those_of_its_model():
     sketch = classifier(3)
     assert (sketch.n_features, sketch.n_outputs, sketch.n_rows, sketch.nbytes) == (3, 3, 20, sketch.model.nbytes)
     assert sketch.precision == "int"
@@ -186,7 +186,7 @@ def test_only_the_papers_sketch_can_be_quantised():
 @pytest.mark.parametrize("take", [pickle.dumps, copy.copy, copy.deepcopy], ids=["pickle", "copy", "deepcopy"])
 def test_copies_predict_the_same(take):
     sketch = classifier(3)
-    expected = sketch.outputs(X)  # with its runtime made, which is no part of a copy
+    expected = sketch.outputs(X)  # with its runtime made, which is not copied
     taken = take(sketch)
     again = pickle.loads(taken) if isinstance(taken, bytes) else taken
     assert again.outputs(X).tobytes() == expected.tobytes()
@@ -212,7 +212,7 @@ def test_a_sketch_cannot_be_changed():
 @pytest.mark.parametrize("projected", [False, True])
 @pytest.mark.parametrize("fold", ["universal", "direct"])
 @pytest.mark.parametrize("more", [False, True], ids=["plain", "shift and linear term"])
-def test_the_cost_of_the_papers_form_is_that_of_the_papers_sketch(projected, fold, more):
+def test_the_cost_of_the_papers_model_is_that_of_the_papers_sketch(projected, fold, more):
     rng = np.random.default_rng(0)
     p = 3 if projected else 7
     draw = lambda *shape: rng.normal(size=shape).astype(F)  # noqa: E731

@@ -45,7 +45,7 @@ def test_sum_and_mean():
     assert accumulate(RowGroup(axes(3), THREE, GAIN), *POINTS) == means
 
 
-def test_whole_means_are_sums():
+def test_integer_means_are_sums():
     points = [[-1, -1, -1], [1, -1, 0]]
     for aggregate in ("sum", "mean"):
         group = RowGroup(axes(3, width_bits=0), THREE.astype(np.int8), GAIN, "int8", aggregate=aggregate)
@@ -67,7 +67,7 @@ def test_median_of_means(n_groups, middle):
 
 
 @pytest.mark.parametrize(("n_groups", "middle"), [(1, 47), (2, 7 + 40), (3, 12), (6, 4 + 8)])
-def test_whole_medians_are_of_sums_and_even_ones_are_not_halved(n_groups, middle):
+def test_integer_medians_are_of_sums_and_even_ones_are_not_halved(n_groups, middle):
     table = counters(*[[0, s] for s in (1, 2, 4, 8, 20, 12)], kind=np.int8)
     group = RowGroup(axes(6, width_bits=0), table, GAIN, "int8", aggregate="median_of_means", n_groups=n_groups)
     assert accumulate(group, [1] * 6) == [[middle]]
@@ -91,7 +91,7 @@ def test_floats_between_levels():
     assert group.hashes.buckets(np.array(points, F).T, 0).tolist() == [0, 0, 0, 1, 1, 1, 1, 1]
 
 
-def test_whole_numbers_between_levels():
+def test_integers_between_levels():
     group = RowGroup(
         axes(1, 3, 2, interpolate=True), counters([10, 20, 40], kind=np.int8), GAIN, "int8", aggregate="sum"
     )
@@ -113,10 +113,10 @@ def test_a_decode_matrix_of_rows():
     group = RowGroup(axes(3), THREE, GAIN, aggregate="sum", row_decode=decode)
     assert group.n_outputs == 2
     assert accumulate(group, *POINTS) == [[21.0, 399.0], [30.0, 3990.0], [210.0, 390.0]]
-    whole = RowGroup(
+    integer = RowGroup(
         axes(3, width_bits=0), THREE.astype(np.int8), GAIN, "int8", aggregate="sum", row_decode=decode.astype(np.int8)
     )
-    assert accumulate(whole, [-1, -1, -1]) == [[21, 399]]
+    assert accumulate(integer, [-1, -1, -1]) == [[21, 399]]
 
 
 def test_a_shared_decode_matrix():
@@ -127,7 +127,7 @@ def test_a_shared_decode_matrix():
     assert accumulate(group, [-1, 1]) == [[31.0, -42.0, 62.0 + 21.0]]
 
 
-def test_bits_are_dropped_before_a_whole_shared_decode():
+def test_bits_are_dropped_before_a_integer_shared_decode():
     table = counters([[-5, 7], [-6, 9]], kind=np.int8)
     decode = np.array([[3], [10]], np.int8)
     options = {"aggregate": "sum", "shared_decode": decode}
@@ -145,7 +145,7 @@ def test_a_decoded_mean_is_decoded_after_the_division():
 # -- bounds -------------------------------------------------------------------------------------
 
 
-def whole_part(table, **options) -> RowGroup:
+def integer_group(table, **options) -> RowGroup:
     return RowGroup(axes(len(table), width_bits=0), table, GAIN, "int16", **{"aggregate": "sum", **options})
 
 
@@ -156,9 +156,9 @@ def test_bounds_of_the_counters():
     table[::2, 0], table[1::2, 1] = 32_767, -32_767
     RowGroup(rows, table, GAIN, "int16", aggregate="sum").check_bounds(1)  # 65536 * 32767 = 2147418112
     decode = np.full((517, 1), -127, np.int8)
-    whole_part(table[:516], row_decode=decode[:516]).check_bounds(1)  # 516 * 32767 * 127 = 2147287044
+    integer_group(table[:516], row_decode=decode[:516]).check_bounds(1)  # 516 * 32767 * 127 = 2147287044
     with pytest.raises(InputError, match=f"a sum could reach {517 * 32_767 * 127}; 32 bits hold {LARGEST}"):
-        whole_part(table[:517], row_decode=decode).check_bounds(1)
+        integer_group(table[:517], row_decode=decode).check_bounds(1)
 
 
 def test_interpolation_counts_in_the_bounds():
@@ -173,8 +173,8 @@ def test_decoding_counts_in_the_bounds():
     table = np.full((1, 2, 600), 32_767, np.int16)
     decode = np.full((600, 1), 127, np.int8)
     with pytest.raises(InputError, match=f"a sum could reach {600 * 32_768 * 127}"):
-        whole_part(table, shared_decode=decode).check_bounds(1)
-    whole_part(table, shared_decode=decode, decode_shift=1).check_bounds(1)
+        integer_group(table, shared_decode=decode).check_bounds(1)
+    integer_group(table, shared_decode=decode, decode_shift=1).check_bounds(1)
 
 
 WIDTH = 5
@@ -235,7 +235,7 @@ def test_nbytes_of_thresholds(largest, size):
     assert group.nbytes == 4 + 4 + 1 + 2 * size  # counters, gain, two columns of four bits, thresholds
 
 
-def test_sizes_of_a_part():
+def test_sizes_of_a_group_of_rows():
     group = RowGroup(axes(3), THREE, GAIN)
     assert (group.n_rows, group.n_outputs, group.is_integer, group.interpolates, group.decode) == (
         3,
@@ -319,7 +319,7 @@ BAD = {
         lambda: RowGroup(W, I8, GAIN, "int8", row_decode=np.full((3, 1), 8, np.int8), decode_bits=4),
         "the decode matrix reach beyond 7",
     ),
-    "a whole decode in float32": (
+    "an integer decode in float32": (
         lambda: RowGroup(axes(3), THREE, GAIN, row_decode=np.ones((3, 1), np.int8)),
         "the decode",
     ),

@@ -38,8 +38,8 @@ from repsketch.model.rows import RowGroup  # noqa: E402
 
 def make_file() -> bytes:
     hashes = RowHashes(lsh.L2(4.0), 30, 8, D, 2, seed=4)
-    part = RowGroup(hashes, (np.arange(240) % 120).reshape(30, 8, 1).astype(np.int8), np.full(1, 0.1, F), "int8")
-    return model_to_bytes(Model(Inputs(D), None, (part,), np.zeros(1, F)))
+    group = RowGroup(hashes, (np.arange(240) % 120).reshape(30, 8, 1).astype(np.int8), np.full(1, 0.1, F), "int8")
+    return model_to_bytes(Model(Inputs(D), None, (group,), np.zeros(1, F)))
 
 
 FILE = make_file()
@@ -154,7 +154,7 @@ def main() -> None:
 
 
 def scribbled() -> None:
-    """Arrays overwritten between the check and the prediction, where the lock is not held: only the copy is read."""
+    """Arrays overwritten between the check and the prediction, where there is no lock: only the copy is read."""
     model = native.Model(FILE, len(FILE))
     for kind in (np.int32, np.int64):
         few = sp.csr_matrix(X[:64])  # one piece: the rest would be refused when it is read

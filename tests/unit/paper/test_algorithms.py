@@ -166,7 +166,7 @@ def test_refitted_and_calibrated_outputs(case):
 
 
 def test_points_on_the_edges_of_buckets():
-    """Positions that are whole numbers exactly: the floor decides, and both sides must agree on it."""
+    """Positions that are integers exactly: the floor decides, and both sides must agree on it."""
     hashes = lsh.RowHashes(lsh.L2(), n_rows=12, n_buckets=65_536, n_features=2, seed=2)
     drawn = hashes.functions.parameters
     for row in range(12):
@@ -181,7 +181,7 @@ def test_points_on_the_edges_of_buckets():
 def cancelling(directions, start, rng) -> np.ndarray:
     """Points (p, 30) that cancel along ``directions``: from sums of a million and more they end on an edge.
 
-    The edges are the whole numbers for a floor, with its offset ``start``, and 0 for a sign.
+    The edges are the integers for a floor, with its offset ``start``, and 0 for a sign.
     """
     z = rng.normal(size=(len(directions), 30)) * 1e6
     active = np.flatnonzero(directions)
@@ -305,20 +305,20 @@ def test_many_outputs_share_the_hashes():
     """A sketch of C outputs holds, column by column, the sketches of one output."""
     case = Case("l2", 2, 8, n_outputs=3)
     kernel = case.kernel()
-    whole = case.sketch(kernel)
+    together = case.sketch(kernel)
     X = inputs(kernel.family, kernel.n_features)
     for c in range(3):
-        part = KernelModel(
+        one_output = KernelModel(
             kernel.points, kernel.weights[:, c : c + 1], kernel.bias[c : c + 1], kernel.family, 2, kernel.projection
         )
-        alone = case.sketch(part)
-        assert alone.hashes == whole.hashes
-        np.testing.assert_allclose(alone.counters[..., 0], whole.counters[..., c], rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(alone.outputs(X)[:, 0], whole.outputs(X)[:, c], rtol=1e-4, atol=1e-5)
+        alone = case.sketch(one_output)
+        assert alone.hashes == together.hashes
+        np.testing.assert_allclose(alone.counters[..., 0], together.counters[..., c], rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(alone.outputs(X)[:, 0], together.outputs(X)[:, c], rtol=1e-4, atol=1e-5)
 
 
 def test_the_reference_is_no_copy_of_the_library():
-    """The functions of scalar.py must not lead back into what they check."""
+    """The functions of scalar.py must not call what they check."""
     functions: list[Callable] = [code_of, bucket_of, project, query, count, clamped_floor]
     names = {name for function in functions for name in function.__code__.co_names}
     assert not names & {"row_codes", "buckets", "fold_universal", "fold_direct", "floor_code", "group_bounds", "median"}

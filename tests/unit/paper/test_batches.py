@@ -69,7 +69,7 @@ def test_a_stream_gives_the_bytes_of_the_table(X, temporary, stream):
     assert left_behind(temporary) == []
 
 
-def test_the_stream_is_kept_in_a_temporary_file(X, temporary):
+def test_the_stream_is_stored_in_a_temporary_file(X, temporary):
     sizes = []
 
     def teacher(batch):

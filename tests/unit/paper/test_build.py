@@ -24,15 +24,15 @@ def kernel():
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 def test_levels_cover_two_deviations_either_side(kernel, scale):
     X = scale * np.random.default_rng(1).normal(size=(2_000, 3))
-    spread = with_covering_bandwidth(kernel, X, n_buckets=8)
+    wider = with_covering_bandwidth(kernel, X, n_buckets=8)
     z = kernel.transform(X).astype(np.float64)
-    assert spread.family.bandwidth == pytest.approx(0.5 * np.sqrt(z.var(axis=0).sum()))
-    # The points of a spread kernel lie on the data here, so that its middle is the levels' middle.
-    sketch = build_sketch(replace(spread, points=z[:8].astype(np.float32)), 200, 8, fold="direct")
+    assert wider.family.bandwidth == pytest.approx(0.5 * np.sqrt(z.var(axis=0).sum()))
+    # The points of the wider kernel lie on the data here, so that its middle is the levels' middle.
+    sketch = build_sketch(replace(wider, points=z[:8].astype(np.float32)), 200, 8, fold="direct")
     shares = np.bincount(sketch.buckets(X).ravel(), minlength=8) / (2_000 * 200)
     assert (shares > 0.005).all()  # every level is used, none by most; the kernel's own width would use two
     assert shares.max() < 0.5
 
 
-def test_data_without_spread_keep_the_kernels_width(kernel):
+def test_constant_data_leave_the_kernels_width(kernel):
     assert with_covering_bandwidth(kernel, np.ones((5, 3)), 8) is kernel

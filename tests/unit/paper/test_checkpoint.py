@@ -16,7 +16,7 @@ from repsketch import distill
 from repsketch.errors import InputError
 
 QUICK = {"n_points": 12, "n_components": 2, "n_epochs": 6, "batch_size": 64, "progress": False, "linear": True}
-PARTS = ("points", "weights", "bias", "projection", "shift", "linear")
+ARRAYS = ("points", "weights", "bias", "projection", "shift", "linear")
 
 
 def values(X):
@@ -39,8 +39,8 @@ def path(tmp_path):
 
 
 def bytes_of(model):
-    parts = (getattr(model, name) for name in PARTS)
-    return [b"" if part is None else part.tobytes() for part in parts], getattr(model.family, "bandwidth", None)
+    arrays = (getattr(model, name) for name in ARRAYS)
+    return [b"" if array is None else array.tobytes() for array in arrays], getattr(model.family, "bandwidth", None)
 
 
 def epoch_of(path):
@@ -94,9 +94,9 @@ class TestResume:
         assert bytes_of(distill(values, X, **options, checkpoint=path)) == bytes_of(distill(values, X, **options))
 
     def test_early_stopping_waits_as_long(self, X, path, monkeypatch):
-        """The epochs waited in vain are part of the state."""
+        """The epochs without improvement belong to the state."""
         options = {**QUICK, "n_epochs": 30, "learning_rate": 3.0}  # too fast to improve
-        whole = distill(values, X, **options, checkpoint=path)
+        complete = distill(values, X, **options, checkpoint=path)
         last = epoch_of(path)
         assert last < 30
         path.unlink()
@@ -104,7 +104,7 @@ class TestResume:
             stop_after(last - 2, patch)
             with pytest.raises(KeyboardInterrupt):
                 distill(values, X, **options, checkpoint=path)
-        assert bytes_of(distill(values, X, **options, checkpoint=path)) == bytes_of(whole)
+        assert bytes_of(distill(values, X, **options, checkpoint=path)) == bytes_of(complete)
         assert epoch_of(path) == last
 
     def test_a_finished_run_is_not_run_again(self, X, expected, path, monkeypatch):
@@ -251,8 +251,8 @@ def test_garbage_is_refused(X, path, write):
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
 def test_a_cut_checkpoint_is_refused(X, path, share):
     distill(values, X, **{**QUICK, "n_epochs": 1}, checkpoint=path)
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(share * len(whole))])
+    complete = path.read_bytes()
+    path.write_bytes(complete[: int(share * len(complete))])
     with pytest.raises(InputError, match=r"run\.npz' is not a checkpoint of repsketch"):
         distill(values, X, **{**QUICK, "n_epochs": 1}, checkpoint=path)
 

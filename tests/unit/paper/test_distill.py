@@ -17,16 +17,16 @@ ARRAYS = ("points", "weights", "bias", "projection", "shift", "linear")
 
 def bytes_of(model: KernelModel) -> dict[str, bytes]:
     """Every number of a model, byte for byte."""
-    parts = {name: getattr(model, name) for name in ARRAYS}
-    parts["bandwidth"] = np.float64(getattr(model.family, "bandwidth", 0.0))
-    return {name: b"" if array is None else array.tobytes() for name, array in parts.items()}
+    arrays = {name: getattr(model, name) for name in ARRAYS}
+    arrays["bandwidth"] = np.float64(getattr(model.family, "bandwidth", 0.0))
+    return {name: b"" if array is None else array.tobytes() for name, array in arrays.items()}
 
 
 def values(X):
     return np.sin(X[:, 0]) + 0.5 * X[:, 1]
 
 
-def chance(X):
+def probability(X):
     return 1 / (1 + np.exp(-3 * np.sin(X[:, 0]) - 2 * X[:, 1]))
 
 
@@ -34,7 +34,7 @@ def scores(X):
     return np.stack([2 * X[:, 0], 2 * np.sin(X[:, 1]), -X[:, 0] - X[:, 1]], axis=1)
 
 
-TEACHERS = {"regression": values, "binary": chance, "three classes": scores}
+TEACHERS = {"regression": values, "binary": probability, "three classes": scores}
 
 
 @pytest.fixture(scope="module")
@@ -187,8 +187,8 @@ class TestSettings:
         labels = as_teacher(values).label(X)
         assert bytes_of(distill(labels, X, **QUICK)) == bytes_of(distill(values, X, **QUICK))
 
-    def test_classes_are_kept(self, X):
-        model = distill(chance, X, **QUICK, classes=["no", "yes"])
+    def test_classes_stay(self, X):
+        model = distill(probability, X, **QUICK, classes=["no", "yes"])
         assert set(model.predict(X)) == {"no", "yes"}
 
 
@@ -237,12 +237,12 @@ class TestEpochs:
 
 
 class TestEarlyStopping:
-    def test_the_best_parameters_are_kept_and_waiting_ends(self, X, monkeypatch):
+    def test_the_best_parameters_are_restored_and_waiting_ends(self, X, monkeypatch):
         module = import_module("repsketch.paper.distill")
         losses = iter([1.0, 0.5, 0.4, 0.3, *[0.6] * 50])
         seen, epochs = [], []
 
-        def scripted(student, *held_out):
+        def scripted(student, *validation):
             epochs.append(1)
             seen.append(_copy(student))
             return next(losses)

@@ -56,7 +56,7 @@ def heavy():
     return blank.add(np.zeros((12, 2)), np.full(12, 2.0**20 + 2.0**-32))
 
 
-def test_scaling_is_exact_above_the_whole_numbers_of_float64(heavy):
+def test_scaling_is_exact_above_the_integers_of_float64(heavy):
     np.testing.assert_array_equal(heavy.scale(1.0).sums.sums, heavy.sums.sums)
     np.testing.assert_array_equal(heavy.scale(2.0).sums.sums, heavy.merge(heavy).sums.sums)
     np.testing.assert_array_equal(heavy.scale(-1.0).sums.sums, -heavy.sums.sums)

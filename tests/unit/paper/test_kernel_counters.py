@@ -30,7 +30,7 @@ def test_weights_default_to_one(points):
     assert sketch.counters.tobytes() == empty().add(points, np.ones(60)).counters.tobytes()
 
 
-def test_weights_are_rounded_to_whole_steps_once():
+def test_weights_are_rounded_to_integer_steps_once():
     sketch = empty(weight_step=0.25).add([[0.0, 0.0]] * 3, [0.1, 0.2, 0.4])
     assert sketch.sums.total.tolist() == [0 + 1 + 2]
     assert sketch.counters.max() == np.float32(0.75)
@@ -43,8 +43,8 @@ def test_halves_go_to_the_even_step():
 def test_adding_is_exact_where_floats_are_not(points):
     """1e6, then many times 2**-32, then -1e6: a float32 or float64 sum would lose the small ones."""
     tiny = np.full(60, 2.0**-32)
-    whole = empty().add(points[:1], [1e6]).add(points, tiny).subtract(points[:1], [1e6])
-    assert whole.counters.tobytes() == empty().add(points, tiny).counters.tobytes()
+    together = empty().add(points[:1], [1e6]).add(points, tiny).subtract(points[:1], [1e6])
+    assert together.counters.tobytes() == empty().add(points, tiny).counters.tobytes()
 
 
 def test_a_sketch_never_changes(points, weights):
@@ -142,8 +142,8 @@ def test_the_step_of_no_weight():
 
 def test_many_outputs(points):
     weights = np.random.default_rng(2).normal(size=(60, 3))
-    whole = empty(n_outputs=3).add(points, weights)
+    together = empty(n_outputs=3).add(points, weights)
     for c in range(3):
-        assert whole.sums.sums[..., c].tobytes() == empty().add(points, weights[:, c]).sums.sums[..., 0].tobytes()
-    assert whole.n_outputs == 3
-    assert whole.predict(points).shape == (60, 3)
+        assert together.sums.sums[..., c].tobytes() == empty().add(points, weights[:, c]).sums.sums[..., 0].tobytes()
+    assert together.n_outputs == 3
+    assert together.predict(points).shape == (60, 3)

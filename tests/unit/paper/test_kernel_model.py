@@ -40,7 +40,7 @@ def as_hashed(directions, scale, x, y):
 
 
 @pytest.fixture(scope="module")
-def parts():
+def arrays():
     rng = np.random.default_rng(0)
     draw = lambda *shape: rng.normal(size=shape).astype(np.float32)  # noqa: E731
     return {
@@ -58,17 +58,17 @@ def X():
     return np.random.default_rng(1).normal(size=(9, D)).astype(np.float32)
 
 
-def write_out(parts, X, kernel, n_concat):
+def write_out(arrays, X, kernel, n_concat):
     """sum_j weight_j kernel(z, x_j)**K + z linear + bias, loop by loop."""
     rows = []
     for x in X.astype(float):
-        z = x @ parts["projection"] if parts.get("projection") is not None else x
-        z = z + parts["shift"] if parts.get("shift") is not None else z
-        row = parts["bias"].astype(float).copy()
-        for point, weight in zip(parts["points"].astype(float), parts["weights"], strict=True):
+        z = x @ arrays["projection"] if arrays.get("projection") is not None else x
+        z = z + arrays["shift"] if arrays.get("shift") is not None else z
+        row = arrays["bias"].astype(float).copy()
+        for point, weight in zip(arrays["points"].astype(float), arrays["weights"], strict=True):
             row += weight * kernel(z, point) ** n_concat
-        if parts.get("linear") is not None:
-            row += z @ parts["linear"]
+        if arrays.get("linear") is not None:
+            row += z @ arrays["linear"]
         rows.append(row)
     return np.array(rows)
 
@@ -84,8 +84,8 @@ OPTIONS = {
 @pytest.mark.parametrize("n_concat", [1, 2, 3])
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("name", FAMILIES)
-def test_closed_form_written_out(parts, X, name, options, n_concat):
-    chosen = {key: parts[key] for key in ("points", "weights", "bias", *options)}
+def test_closed_form_written_out(arrays, X, name, options, n_concat):
+    chosen = {key: arrays[key] for key in ("points", "weights", "bias", *options)}
     model = KernelModel(**chosen, family=FAMILIES[name], n_concat=n_concat)
     expected = write_out(chosen, X, lambda z, x: textbook(FAMILIES[name].name, z, x), n_concat)
     outputs = model.outputs(X)
@@ -96,9 +96,9 @@ def test_closed_form_written_out(parts, X, name, options, n_concat):
 @pytest.mark.parametrize("n_concat", [1, 2, 3])
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("directions", ["ternary", "gaussian"])
-def test_as_hashed_written_out(parts, X, directions, options, n_concat):
+def test_as_hashed_written_out(arrays, X, directions, options, n_concat):
     family = lsh.L2(bandwidth=2.0, directions=directions)
-    chosen = {key: parts[key] for key in ("points", "weights", "bias", *options)}
+    chosen = {key: arrays[key] for key in ("points", "weights", "bias", *options)}
     model = KernelModel(**chosen, family=family, n_concat=n_concat, kernel="as_hashed", n_directions=48, seed=3)
     drawn = family.sample(P, 48, n_concat, 3).parameters["directions"]
     scale = 0.5 * (sqrt(3) if directions == "ternary" else 1.0)
@@ -110,7 +110,7 @@ def test_as_hashed_written_out(parts, X, directions, options, n_concat):
 def test_minhash_written_out(n_concat):
     rng = np.random.default_rng(2)
     points, X = (rng.random((n, 6)) < 0.4 for n in (M, 9))
-    parts = {
+    arrays = {
         "points": points.astype(np.float32),
         "weights": rng.normal(size=(M, C)).astype(np.float32),
         "bias": np.ones(C, np.float32),
@@ -120,42 +120,42 @@ def test_minhash_written_out(n_concat):
         either = sum(a != 0 or b != 0 for a, b in zip(z, x, strict=True))
         return sum(a != 0 and b != 0 for a, b in zip(z, x, strict=True)) / either if either else 1.0
 
-    model = KernelModel(**parts, family=lsh.MinHash(), n_concat=n_concat)
-    np.testing.assert_allclose(model.outputs(X), write_out(parts, X, jaccard, n_concat), rtol=1e-5, atol=1e-5)
+    model = KernelModel(**arrays, family=lsh.MinHash(), n_concat=n_concat)
+    np.testing.assert_allclose(model.outputs(X), write_out(arrays, X, jaccard, n_concat), rtol=1e-5, atol=1e-5)
 
 
-def test_kernel_matrix_and_transform(parts, X):
-    model = KernelModel(**parts, family=FAMILIES["l1"])
-    z = X.astype(float) @ parts["projection"] + parts["shift"]
+def test_kernel_matrix_and_transform(arrays, X):
+    model = KernelModel(**arrays, family=FAMILIES["l1"])
+    z = X.astype(float) @ arrays["projection"] + arrays["shift"]
     np.testing.assert_allclose(model.transform(X), z, rtol=1e-5, atol=1e-5)
     kernel = model.kernel_matrix(X)
     assert kernel.shape == (9, M)
-    by_hand = kernel @ parts["weights"] + z @ parts["linear"] + parts["bias"]
+    by_hand = kernel @ arrays["weights"] + z @ arrays["linear"] + arrays["bias"]
     np.testing.assert_allclose(model.outputs(X), by_hand, rtol=1e-4, atol=1e-4)
 
 
-def test_sparse_is_dense(parts, X):
+def test_sparse_is_dense(arrays, X):
     X = np.where(X > 0, X, 0)
-    model = KernelModel(**parts, family=FAMILIES["l2"])
+    model = KernelModel(**arrays, family=FAMILIES["l2"])
     assert model.outputs(sp.csr_matrix(X)).tobytes() == model.outputs(X).tobytes()
 
 
-def test_sizes(parts):
-    model = KernelModel(**parts, family=FAMILIES["l2"])
+def test_sizes(arrays):
+    model = KernelModel(**arrays, family=FAMILIES["l2"])
     assert (model.n_features, model.n_outputs) == (D, C)
     assert model.n_parameters == M * P + M * C + C + D * P + P + P * C
-    bare = KernelModel(parts["points"], parts["weights"], parts["bias"], FAMILIES["l2"])
+    bare = KernelModel(arrays["points"], arrays["weights"], arrays["bias"], FAMILIES["l2"])
     assert (bare.n_features, bare.n_parameters) == (P, M * P + M * C + C)
 
 
-def test_unknown_kernel(parts):
+def test_unknown_kernel(arrays):
     with pytest.raises(InputError, match="kernel='exact'; allowed are 'as_hashed', 'closed_form'"):
-        KernelModel(**parts, family=FAMILIES["l2"], kernel="exact")
+        KernelModel(**arrays, family=FAMILIES["l2"], kernel="exact")
 
 
-def test_as_hashed_only_where_the_c_core_offers_it(parts):
+def test_as_hashed_only_where_the_c_core_offers_it(arrays):
     for family, n_concat in ((lsh.L1(1.0), 1), (lsh.Angular("ternary"), 1), (lsh.L2(1.0), 17)):
         with pytest.raises(InputError, match=r"kernel='as_hashed' with family .* Use kernel='closed_form'"):
-            KernelModel(**parts, family=family, n_concat=n_concat, kernel="as_hashed")
+            KernelModel(**arrays, family=family, n_concat=n_concat, kernel="as_hashed")
     with pytest.raises(InputError, match="n_directions=100; allowed is a multiple of 16"):
-        KernelModel(**parts, family=lsh.L2(1.0), kernel="as_hashed", n_directions=100)
+        KernelModel(**arrays, family=lsh.L2(1.0), kernel="as_hashed", n_directions=100)

@@ -163,7 +163,7 @@ class TestDeterminism:
         kernel = AsHashed(directions, unit=1.0)
         # Along axes without rounding: the matrix product in front is torch's and may differ by batch.
         z, points = (np.round(side * 8) / 8 for side in sides())
-        whole = kernel(*tensors(z, points, 1.0)).numpy()
+        together = kernel(*tensors(z, points, 1.0)).numpy()
         for index in (0, 1, _CHUNK - 1, _CHUNK, N_QUERIES - 1):
             alone = kernel(*tensors(z[index : index + 1], points, 1.0)).numpy()
-            assert alone.tobytes() == whole[index : index + 1].tobytes()
+            assert alone.tobytes() == together[index : index + 1].tobytes()

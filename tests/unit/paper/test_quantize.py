@@ -1,4 +1,4 @@
-"""From float32 to whole numbers: what changes, how much, and that the report of it is true."""
+"""From float32 to integers: what changes, how much, and that the report of it is true."""
 
 from dataclasses import replace
 
@@ -86,10 +86,10 @@ def test_the_report_of_the_change_is_true(name, projected, fold):
 @pytest.mark.parametrize("counter_type", ["int16", "int8", "int4"])
 def test_every_counter_type(name, projected, fold, counter_type):
     small = sketch_of(name, projected, fold).quantize(table(name), counter_type=counter_type)
-    part = small.model.row_groups[0]
-    assert part.counter_type == counter_type
-    assert part.counters.dtype == DTYPES[counter_type]
-    assert np.abs(part.counters.astype(int)).max() == LARGEST[counter_type]  # the whole range is used
+    group = small.model.row_groups[0]
+    assert group.counter_type == counter_type
+    assert group.counters.dtype == DTYPES[counter_type]
+    assert np.abs(group.counters.astype(int)).max() == LARGEST[counter_type]  # all of the range is used
 
 
 @pytest.mark.parametrize(("name", "fold"), [(name, fold) for name, projected, fold in CASES if projected])
@@ -128,7 +128,7 @@ def test_fewer_bits_are_coarser(projected):
 
 
 @pytest.mark.parametrize("projected", [False, True])
-def test_whole_coordinates_are_rounded_not_cut(projected):
+def test_integer_coordinates_are_rounded_not_cut(projected):
     """Steps of z lie on both sides of the true ones: their mean is off by less than half of what cutting would do."""
     sketch, X = sketch_of(projected=projected), table(n=4_000)
     small = sketch.quantize(X)
@@ -154,7 +154,7 @@ def test_a_sample_that_the_sketch_holds_serves():
 
 
 @pytest.mark.parametrize("sketch", [Sketch.empty(lsh.L2(1.0), 9, 4, D), sketch_of()], ids=["empty", "projected"])
-def test_without_a_sample_one_is_asked_for(sketch):
+def test_without_a_sample_one_is_required(sketch):
     with pytest.raises(InputError, match=r"quantize\(\) without X: .*pass sample rows: quantize\(X\)"):
         sketch.quantize()
 
@@ -174,7 +174,7 @@ def test_quantising_is_a_function_of_its_inputs():
 # -- columns ------------------------------------------------------------------------------------
 
 
-def test_booleans_alone_are_kept_as_booleans():
+def test_booleans_alone_stay_booleans():
     X = (table() > 0).astype(F)
     inputs = sketch_of().quantize(X).model.inputs
     assert inputs.kinds.tolist() == [1] * D

@@ -41,17 +41,17 @@ def indicators(sketch: Sketch, X) -> np.ndarray:
     return design
 
 
-def linear_part(sketch: Sketch, X) -> np.ndarray:
+def linear_term(sketch: Sketch, X) -> np.ndarray:
     return 0.0 if sketch.linear is None else (X.astype(float) @ sketch.projection) @ sketch.linear
 
 
 def direct_solution(sketch: Sketch, X, targets, strength) -> np.ndarray:
     """Counters by the normal equations; the mean is not penalised, each row carries it."""
-    wanted = targets - linear_part(sketch, X)
+    wanted = targets - linear_term(sketch, X)
     design, middle = indicators(sketch, X), wanted.mean(axis=0)
     system = design.T @ design + strength * len(X) * np.eye(design.shape[1])
-    part = np.linalg.solve(system, design.T @ (wanted - middle))
-    return part * sketch.n_rows + middle
+    counters = np.linalg.solve(system, design.T @ (wanted - middle))
+    return counters * sketch.n_rows + middle
 
 
 REGIMES = {  # L, R: below and above the 120 rows of data
@@ -71,14 +71,14 @@ def test_ridge(sizes, strength, kind):
     fitted = sketch.refit(X, targets, strengths=[strength])
     expected = direct_solution(sketch, X, targets, strength)
     np.testing.assert_allclose(fitted.counters.reshape(-1, 2), expected, rtol=1e-4, atol=1e-4)
-    predicted = indicators(sketch, X) @ expected / sketch.n_rows + linear_part(sketch, X)
+    predicted = indicators(sketch, X) @ expected / sketch.n_rows + linear_term(sketch, X)
     np.testing.assert_allclose(fitted.outputs(X), predicted, rtol=1e-4, atol=1e-4)
     np.testing.assert_array_equal(fitted.buckets(X), sketch.buckets(X))
 
 
 def objective(sketch: Sketch, counters: np.ndarray, X, targets, strength) -> np.ndarray:
     """What ridge minimises, an output at a time."""
-    wanted = targets - linear_part(sketch, X)
+    wanted = targets - linear_term(sketch, X)
     flat = counters.reshape(-1, counters.shape[-1]).astype(float)
     residual = indicators(sketch, X) @ flat / sketch.n_rows - wanted
     penalty = ((flat - wanted.mean(axis=0)) / sketch.n_rows) ** 2
@@ -93,7 +93,7 @@ def test_no_worse_than_the_papers_counters(sizes, fold, linear):
     X, _ = data()
     sketch = sketch_of(n_rows, n_buckets, fold=fold, linear=linear)
     rng = np.random.default_rng(2)
-    # The sketch's own answers: the targets for which the paper's counters are at their best.
+    # The sketch's own outputs: the targets for which the paper's counters are at their best.
     for targets in (sketch.outputs(X).astype(float), sketch.outputs(X) + rng.normal(size=(len(X), 2)), data()[1]):
         fitted = sketch.refit(X, targets, strengths=[STRENGTH])
         papers = sketch.gain * sketch.counters + sketch.offset
@@ -129,17 +129,17 @@ def test_noise_gets_a_larger_strength(sizes):
     assert strengths[0] < strengths[1]
 
 
-def test_held_out_rows_choose_the_best():
-    """The choice is the strength with the least error on the held-out rows, which the trials have not seen."""
+def test_validation_rows_choose_the_best():
+    """The choice is the strength with the least error on the validation rows, which the trials have not seen."""
     X, targets = data()
     sketch = sketch_of(20, 16)
-    held = np.random.default_rng([5, 3]).permutation(len(X))[: len(X) // 4]
-    kept = np.setdiff1d(np.arange(len(X)), held)
+    validation = np.random.default_rng([5, 3]).permutation(len(X))[: len(X) // 4]
+    train = np.setdiff1d(np.arange(len(X)), validation)
     errors = []
     for strength in STRENGTHS:
-        counters = direct_solution(sketch, X[kept], targets[kept], strength)
-        predicted = indicators(sketch, X[held]) @ counters / sketch.n_rows
-        errors.append(((predicted - targets[held]) ** 2).mean())
+        counters = direct_solution(sketch, X[train], targets[train], strength)
+        predicted = indicators(sketch, X[validation]) @ counters / sketch.n_rows
+        errors.append(((predicted - targets[validation]) ** 2).mean())
     best = STRENGTHS[int(np.argmin(errors))]
     fitted = sketch.refit(X, targets, validation_fraction=0.25, random_state=5)
     assert fitted.counters.tobytes() == sketch.refit(X, targets, strengths=[best]).counters.tobytes()
@@ -179,10 +179,10 @@ def test_many_outputs_share_the_hashes(sizes):
         np.testing.assert_allclose(alone.counters[..., 0], fitted.counters[..., c], rtol=1e-5, atol=1e-5)
 
 
-def test_the_linear_term_is_kept_and_made_room_for():
+def test_the_linear_term_stays_and_has_room():
     X, _ = data()
     sketch = sketch_of(6, 8, linear=True, n_outputs=1)
-    targets = linear_part(sketch, X) + 3.0
+    targets = linear_term(sketch, X) + 3.0
     fitted = sketch.refit(X, targets)
     assert fitted.linear.tobytes() == sketch.linear.tobytes()
     np.testing.assert_allclose(fitted.outputs(X), targets, atol=1e-4)
@@ -199,7 +199,7 @@ def test_the_result_averages_its_rows():
 
 
 def test_the_start_does_not_matter():
-    """Only hashes are kept: counters, scale and bias of before have no say."""
+    """Only hashes stay: earlier counters, scale and bias do not matter."""
     X, targets = data()
     sketch = sketch_of(6, 8)
     again = [sketch.calibrate(X, targets), sketch.add(np.ones((3, 2)), np.ones((3, 2))), sketch.refit(X, -targets)]
@@ -207,16 +207,16 @@ def test_the_start_does_not_matter():
     assert [other.refit(X, targets).outputs(X).tobytes() for other in again] == [expected] * 3
 
 
-def test_levels_spread_over_the_data():
+def test_levels_cover_the_data():
     """Before a refit: the levels of a direct fold reach two standard deviations either side."""
     rng = np.random.default_rng(1)
     kernel = KernelModel(
         np.zeros((1, 2), np.float32), np.ones((1, 1), np.float32), np.zeros(1, np.float32), lsh.L2(50.0)
     )
     X = rng.normal(size=(2_000, 2)).astype(np.float32)
-    spread = with_covering_bandwidth(kernel, X, n_buckets=16)
-    assert spread.family.bandwidth == pytest.approx(4 * np.sqrt(X.var(axis=0).sum()) / 16, rel=1e-5)
-    before, after = (build_sketch(model, n_rows=100, n_buckets=16, fold="direct") for model in (kernel, spread))
+    wider = with_covering_bandwidth(kernel, X, n_buckets=16)
+    assert wider.family.bandwidth == pytest.approx(4 * np.sqrt(X.var(axis=0).sum()) / 16, rel=1e-5)
+    before, after = (build_sketch(model, n_rows=100, n_buckets=16, fold="direct") for model in (kernel, wider))
     used = [np.mean([len(np.unique(column)) for column in sketch.buckets(X).T]) for sketch in (before, after)]
     assert used[0] < 4
     assert used[1] > 8
@@ -232,7 +232,7 @@ def test_sparse_is_dense():
 
 @pytest.mark.parametrize("n", [1, 2, 4, 20])
 def test_few_rows(n):
-    """Below 25 rows fewer than five would be held out: the middle strength is taken."""
+    """Below 25 rows there would be fewer than five validation rows: the middle strength is taken."""
     X, targets = data(n)
     sketch = sketch_of(4, 4)
     fitted = sketch.refit(X, targets)

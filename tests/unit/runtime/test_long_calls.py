@@ -1,4 +1,4 @@
-"""Calls that take long, need much memory or many threads: they end when asked to, and never with the process."""
+"""Calls that take long, need much memory or many threads: they end on Ctrl-C, and never end the process."""
 
 import subprocess
 import sys
@@ -35,8 +35,8 @@ from repsketch.model.rows import RowGroup
 def make(n_rows, d, n_outputs=1, family=lsh.L2(1.0)):
     hashes = RowHashes(family, n_rows, 16, d, 2, seed=4)
     counters = np.ones((n_rows, 16, n_outputs), np.int8)
-    part = RowGroup(hashes, counters, np.full(1, 0.1, np.float32), "int8")
-    return runtime_for(Model(Inputs(d), None, (part,), np.zeros(n_outputs, np.float32)))
+    group = RowGroup(hashes, counters, np.full(1, 0.1, np.float32), "int8")
+    return runtime_for(Model(Inputs(d), None, (group,), np.zeros(n_outputs, np.float32)))
 """
 
 

@@ -23,17 +23,17 @@ F = np.float32
 N, D = 70, 5  # more rows than a block
 
 
-def make_form(n_outputs: int) -> Model:
+def make_model(n_outputs: int) -> Model:
     hashes = RowHashes(lsh.L2(1.0), 40, 16, D, 2, seed=4, width_bits=5)
     counters = np.random.default_rng(0).integers(-127, 128, (40, 16, n_outputs)).astype(np.int8)
-    part = RowGroup(hashes, counters, np.full(1, 0.1, F), "int8")
+    group = RowGroup(hashes, counters, np.full(1, 0.1, F), "int8")
     inputs = Inputs(D, scales=np.full(1, 32.0, F), limits=(-127, 127))
-    return Model(inputs, None, (part,), np.zeros(n_outputs, F))
+    return Model(inputs, None, (group,), np.zeros(n_outputs, F))
 
 
 @pytest.fixture(params=[1, 3], ids=["one output", "three outputs"])
 def model(request) -> Model:
-    return make_form(request.param)
+    return make_model(request.param)
 
 
 @pytest.fixture(params=["core", "oracle"])
@@ -44,7 +44,7 @@ def runtime(request, model, monkeypatch):
 
 
 def table() -> np.ndarray:
-    """Halves: every number type here but the whole ones holds them exactly."""
+    """Halves: every number type here but the integers holds them exactly."""
     return np.random.default_rng(0).integers(-6, 7, (N, D)).astype(F) / 2
 
 
@@ -101,9 +101,9 @@ GOOD = {
     "long double": lambda X: X.astype(np.longdouble),
     "truth values": lambda X: X > 0,
     "truth values and numbers": lambda X: [[True, 1.5, False, 2, np.float16(3)]] * 3,
-    "whole numbers of 64 bits": lambda X: np.full((3, D), 2**63 - 1),
-    "large whole numbers": lambda X: [[10**30, -(10**30), 0, 1, 2]],
-    "large whole numbers and floats": lambda X: [[10**30, 0.5, 0, 1, 2]],
+    "integers of 64 bits": lambda X: np.full((3, D), 2**63 - 1),
+    "large integers": lambda X: [[10**30, -(10**30), 0, 1, 2]],
+    "large integers and floats": lambda X: [[10**30, 0.5, 0, 1, 2]],
     "decimals": lambda X: [[decimal.Decimal("1.5")] * D],
     "fractions": lambda X: [[fractions.Fraction(3, 2)] * D],
     "objects": lambda X: X.astype(object),
@@ -153,7 +153,7 @@ BAD = {
     "far beyond float64 in objects": lambda: np.array([[10**400, 1, 2, 3, 4]], object),
     "beyond float32": lambda: [[1e39, 1, 2, 3, 4]],
     "beyond float64": lambda: np.full((2, D), np.longdouble("1e4000")),
-    "whole beyond float32": lambda: [[10**39, 1, 2, 3, 4]],
+    "integer beyond float32": lambda: [[10**39, 1, 2, 3, 4]],
     "None among numbers": lambda: [[None, 1, 2, 3, 4]],
     "None among objects": lambda: [[None, True, 2, 3, 10**30]],
     "not available": lambda: pd.DataFrame([[pd.NA, 1, 2, 3, 4]]),
@@ -210,7 +210,7 @@ def test_what_is_no_row(runtime, model, make):
 #: Tables above whose first row is as bad as they are.
 BAD_ROWS = [
     "far beyond float64", "far beyond float64 among floats", "far beyond float64 in objects", "beyond float32",
-    "beyond float64", "whole beyond float32", "None among numbers", "None among objects", "3-d", "ragged deeper",
+    "beyond float64", "integer beyond float32", "None among numbers", "None among objects", "3-d", "ragged deeper",
     "text", "bytes", "text and numbers",
     "dates", "NumPy's dates", "time spans", "complex", "complex objects", "records",
     "a table of records", "void", "a tensor with its gradient", "a tensor of bfloat16", "too narrow, backwards",
@@ -243,7 +243,7 @@ def test_masked_entries_are_missing(runtime, model, dtype):
 
 
 def test_masked_entries_where_missing_values_are_accepted(monkeypatch):
-    model = make_form(1)
+    model = make_model(1)
     hashes = model.row_groups[0]
     model = Model(
         Inputs(D, scales=np.full(1, 32.0, F), limits=(-127, 127), accepts_missing=True), None, (hashes,), model.offset

@@ -20,26 +20,26 @@ F = np.float32
 N, D = 200, 70  # more than one block of 64 rows, more columns than one vector holds
 
 
-def make_form(is_whole: bool, accepts_missing: bool = False, columns=None, n_outputs: int = 1) -> Model:
+def make_model(is_integer: bool, accepts_missing: bool = False, columns=None, n_outputs: int = 1) -> Model:
     p = D if columns is None else len(columns)
-    hashes = RowHashes(lsh.L2(4.0), 20, 8, p, seed=4, width_bits=5 if is_whole else None)
+    hashes = RowHashes(lsh.L2(4.0), 20, 8, p, seed=4, width_bits=5 if is_integer else None)
     counters = np.random.default_rng(0).integers(-127, 128, (20, 8, n_outputs)).astype(np.int8)
-    part = RowGroup(hashes, counters, np.full(1, 0.1, F), "int8")
-    limits = (-127, 127) if is_whole else None
+    group = RowGroup(hashes, counters, np.full(1, 0.1, F), "int8")
+    limits = (-127, 127) if is_integer else None
     inputs = Inputs(D, columns, scales=np.full(1, 8.0, F), limits=limits, accepts_missing=accepts_missing)
-    return Model(inputs, None, (part,), np.zeros(n_outputs, F))
+    return Model(inputs, None, (group,), np.zeros(n_outputs, F))
 
 
 @pytest.fixture(params=["core", "oracle"])
 def runtime_of(request, monkeypatch):
-    """Both runtimes, by what they are asked through."""
+    """Both runtimes, by how they are called."""
     if request.param == "oracle":
         monkeypatch.setattr(core, "native", None)
     return runtime_for
 
 
 @pytest.fixture(params=[False, True], ids=["float32", "int"])
-def is_whole(request) -> bool:
+def is_integer(request) -> bool:
     return request.param
 
 
@@ -71,8 +71,8 @@ every_value = pytest.mark.parametrize(("value", "word"), VALUES.values(), ids=VA
 
 @every_table
 @every_value
-def test_the_place_is_named(runtime_of, is_whole, make, value, word):
-    runtime = runtime_of(make_form(is_whole))
+def test_the_place_is_named(runtime_of, is_integer, make, value, word):
+    runtime = runtime_of(make_model(is_integer))
     for n_threads in (1, 3):
         with pytest.raises(InputError, match=f"X holds {word}.* at row 130, column 66; fill or drop it"):
             runtime.outputs(make(table(value)), n_threads)
@@ -80,25 +80,25 @@ def test_the_place_is_named(runtime_of, is_whole, make, value, word):
 
 @every_value
 @pytest.mark.parametrize(("row", "column"), [(0, 0), (0, D - 1), (63, 1), (64, 64), (N - 1, D - 1)])
-def test_any_place(runtime_of, is_whole, value, word, row, column):
-    runtime = runtime_of(make_form(is_whole))
+def test_any_place(runtime_of, is_integer, value, word, row, column):
+    runtime = runtime_of(make_model(is_integer))
     for make in (MAKE["float32"], MAKE["CSR"]):
         with pytest.raises(InputError, match=f"X holds {word}.* at row {row}, column {column};"):
             runtime.outputs(make(table(value, row, column)))
 
 
-def test_the_first_of_several_is_named(runtime_of, is_whole):
+def test_the_first_of_several_is_named(runtime_of, is_integer):
     X = table(np.inf)
     X[[70, 150], [5, 2]] = np.nan
     X[70, 3] = -np.inf
     for n_threads in (1, 2, 3):
         with pytest.raises(InputError, match=r"infinity .*at row 70, column 3"):
-            runtime_of(make_form(is_whole)).outputs(X, n_threads)
+            runtime_of(make_model(is_integer)).outputs(X, n_threads)
 
 
 @every_value
-def test_columns_that_are_not_used_are_checked_too(runtime_of, is_whole, value, word):
-    runtime = runtime_of(make_form(is_whole, columns=np.array([3, 5])))
+def test_columns_that_are_not_used_are_checked_too(runtime_of, is_integer, value, word):
+    runtime = runtime_of(make_model(is_integer, columns=np.array([3, 5])))
     for make in (MAKE["float32"], MAKE["float64"], MAKE["CSR"]):
         with pytest.raises(InputError, match=f"{word}.* at row 130, column 66"):
             runtime.outputs(make(table(value)))
@@ -108,8 +108,8 @@ def test_columns_that_are_not_used_are_checked_too(runtime_of, is_whole, value, 
 
 @every_value
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_a_single_row(runtime_of, is_whole, value, word, n_outputs):
-    model = make_form(is_whole, n_outputs=n_outputs)
+def test_a_single_row(runtime_of, is_integer, value, word, n_outputs):
+    model = make_model(is_integer, n_outputs=n_outputs)
     runtime, row = runtime_of(model), table(value)[130]
     for kind in (np.asarray, lambda r: r.astype(np.float64), list, pd.Series, lambda r: np.repeat(r, 2)[::2]):
         with pytest.raises(InputError, match=f"X holds {word}.* at row 0, column 66"):
@@ -122,10 +122,10 @@ def test_a_single_row(runtime_of, is_whole, value, word, n_outputs):
 
 @pytest.mark.parametrize("make", [MAKE["float64"], MAKE["CSR of float64"], MAKE["list"]], ids=["dense", "CSR", "list"])
 @pytest.mark.parametrize("value", [1e39, -1e300])
-def test_numbers_beyond_float32_are_infinite(runtime_of, is_whole, make, value):
+def test_numbers_beyond_float32_are_infinite(runtime_of, is_integer, make, value):
     X = table().astype(np.float64)
     X[130, 66] = value
-    runtime = runtime_of(make_form(is_whole, accepts_missing=True))
+    runtime = runtime_of(make_model(is_integer, accepts_missing=True))
     with pytest.raises(InputError, match=r"X holds infinity .*at row 130, column 66; .*within float32"):
         runtime.outputs(make(X))
     with pytest.raises(InputError, match=r"X holds infinity .*at row 0, column 66"):
@@ -136,8 +136,8 @@ def test_numbers_beyond_float32_are_infinite(runtime_of, is_whole, make, value):
 
 
 @every_table
-def test_nan_is_taken_where_it_is_accepted(runtime_of, is_whole, make):
-    model = make_form(is_whole, accepts_missing=True)
+def test_nan_is_taken_where_it_is_accepted(runtime_of, is_integer, make):
+    model = make_model(is_integer, accepts_missing=True)
     X = table(np.nan)
     X[3] = np.nan
     expected = query(model, X)
@@ -147,26 +147,26 @@ def test_nan_is_taken_where_it_is_accepted(runtime_of, is_whole, make):
 
 @every_table
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
-def test_infinities_are_never_accepted(runtime_of, is_whole, make, value):
+def test_infinities_are_never_accepted(runtime_of, is_integer, make, value):
     X = table(value)
     X[5, 5] = np.nan
     with pytest.raises(InputError, match=r"X holds infinity .*at row 130, column 66"):
-        runtime_of(make_form(is_whole, accepts_missing=True)).outputs(make(X))
+        runtime_of(make_model(is_integer, accepts_missing=True)).outputs(make(X))
 
 
-def test_a_row_with_missing_values(runtime_of, is_whole):
-    model = make_form(is_whole, accepts_missing=True)
+def test_a_row_with_missing_values(runtime_of, is_integer):
+    model = make_model(is_integer, accepts_missing=True)
     X = table(np.nan)
     for kind in (np.asarray, lambda r: r.astype(np.float64), list):
         assert runtime_of(model).output_of(kind(X[130])) == query(model, X)[130, 0]
 
 
-def test_objects_with_none_are_missing_values(runtime_of, is_whole):
+def test_objects_with_none_are_missing_values(runtime_of, is_integer):
     X = table().astype(object)
     X[130, 66] = None
     with pytest.raises(InputError, match="X holds NaN at row 130, column 66"):
-        runtime_of(make_form(is_whole)).outputs(X)
-    model = make_form(is_whole, accepts_missing=True)
+        runtime_of(make_model(is_integer)).outputs(X)
+    model = make_model(is_integer, accepts_missing=True)
     assert runtime_of(model).outputs(X).tobytes() == query(model, table(np.nan)).tobytes()
 
 
@@ -193,9 +193,9 @@ SHAPES = {
 
 
 @pytest.mark.parametrize(("make", "words"), SHAPES.values(), ids=SHAPES)
-def test_other_tables(runtime_of, is_whole, make, words):
+def test_other_tables(runtime_of, is_integer, make, words):
     with pytest.raises(InputError, match=words):
-        runtime_of(make_form(is_whole)).outputs(make())
+        runtime_of(make_model(is_integer)).outputs(make())
 
 
 ROWS = {
@@ -214,13 +214,13 @@ ROWS = {
 
 @pytest.mark.parametrize(("make", "words"), ROWS.values(), ids=ROWS)
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_other_rows(runtime_of, is_whole, make, words, n_outputs):
+def test_other_rows(runtime_of, is_integer, make, words, n_outputs):
     with pytest.raises(InputError, match=words):
-        runtime_of(make_form(is_whole, n_outputs=n_outputs)).output_of(make())
+        runtime_of(make_model(is_integer, n_outputs=n_outputs)).output_of(make())
 
 
-def test_a_refused_call_spoils_nothing(is_whole):
-    model, X = make_form(is_whole), table()
+def test_a_refused_call_spoils_nothing(is_integer):
+    model, X = make_model(is_integer), table()
     runtime = runtime_for(model)
     with pytest.raises(InputError):
         runtime.outputs(table(np.nan))

@@ -27,19 +27,19 @@ N, D = 300, 5
 needs_core = pytest.mark.skipif(not NativeRuntime.is_available(), reason="the C core is not installed")
 
 
-def make_form(is_whole: bool, n_outputs: int = 2, accepts_missing: bool = False, d: int = D) -> Model:
+def make_model(is_integer: bool, n_outputs: int = 2, accepts_missing: bool = False, d: int = D) -> Model:
     rng = np.random.default_rng(n_outputs)
-    hashes = RowHashes(lsh.L2(1.0), 30, 16, d, 2, seed=4, width_bits=5 if is_whole else None)
+    hashes = RowHashes(lsh.L2(1.0), 30, 16, d, 2, seed=4, width_bits=5 if is_integer else None)
     counters = rng.integers(-127, 128, (30, 16, n_outputs)).astype(np.int8)
-    part = RowGroup(hashes, counters, np.full(1, 0.1, F), "int8")
-    scales = np.full(1, 32.0 if is_whole else 1.7, F)
-    inputs = Inputs(d, scales=scales, limits=(-127, 127) if is_whole else None, accepts_missing=accepts_missing)
-    return Model(inputs, None, (part,), rng.normal(size=n_outputs).astype(F))
+    group = RowGroup(hashes, counters, np.full(1, 0.1, F), "int8")
+    scales = np.full(1, 32.0 if is_integer else 1.7, F)
+    inputs = Inputs(d, scales=scales, limits=(-127, 127) if is_integer else None, accepts_missing=accepts_missing)
+    return Model(inputs, None, (group,), rng.normal(size=n_outputs).astype(F))
 
 
 @pytest.fixture(params=[False, True], ids=["float32", "int"])
 def model(request) -> Model:
-    return make_form(request.param)
+    return make_model(request.param)
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ def test_the_inputs_are_left_alone(model, X):
         assert (difference.toarray() if sp.issparse(difference) else np.asarray(difference)).max() == 0
 
 
-def test_sparse_rows_in_any_form(model, X):
+def test_sparse_rows_in_any_format(model, X):
     X[np.random.default_rng(1).random(X.shape) < 0.7] = 0.0
     expected = query(model, X)
     table = sp.csr_matrix(X)
@@ -199,10 +199,10 @@ def test_sparse_rows_in_any_form(model, X):
 # -- one row ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("is_whole", [False, True], ids=["float32", "int"])
+@pytest.mark.parametrize("is_integer", [False, True], ids=["float32", "int"])
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_one_row(is_whole, n_outputs, X):
-    model = make_form(is_whole, n_outputs)
+def test_one_row(is_integer, n_outputs, X):
+    model = make_model(is_integer, n_outputs)
     expected = query(model, X)
     runtimes = [runtime_for(model), ReferenceRuntime(model)]
     kinds = [np.asarray, list, lambda row: row.astype(np.float64), lambda row: row.astype(">f4"), pd.Series, tuple]
@@ -219,7 +219,7 @@ def test_one_row(is_whole, n_outputs, X):
 
 
 def test_the_outputs_of_rows_are_new_arrays(X):
-    runtime = runtime_for(make_form(True, 3))
+    runtime = runtime_for(make_model(True, 3))
     first, second = runtime.output_of(X[0]), runtime.output_of(X[1])
     assert first.tolist() != second.tolist()
 
@@ -239,13 +239,13 @@ def test_the_number_of_threads_does_not_matter(model, n_rows):
 
 
 def test_many_python_threads_share_one_sketch(X):
-    """Forms of several sizes at once, so that a thread's working memory is used for one and then for another."""
-    sketches = [CompiledSketch(make_form(is_whole, n)) for is_whole in (False, True) for n in (1, 5)]
+    """Models of several sizes at once, so that a thread's working memory is used for one and then for another."""
+    sketches = [CompiledSketch(make_model(is_integer, n)) for is_integer in (False, True) for n in (1, 5)]
     rng = np.random.default_rng(3)
-    pool = CodePool("sparse", 400, D, is_seeded=True, spread=0.01)
+    pool = CodePool("sparse", 400, D, is_seeded=True, bias_scale=0.01)
     rows = PooledRows(pool, 300, 3, rng.integers(0, 400, (300, 3)))
-    part = RowGroup(rows, rng.normal(size=(300, 8, 1)).astype(F), np.ones(1, F))
-    sketches.append(CompiledSketch(Model(Inputs(D), None, (part,), np.zeros(1, F))))
+    group = RowGroup(rows, rng.normal(size=(300, 8, 1)).astype(F), np.ones(1, F))
+    sketches.append(CompiledSketch(Model(Inputs(D), None, (group,), np.zeros(1, F))))
     expected = [query(sketch.model, X) for sketch in sketches]
     start = threading.Barrier(6)
 
@@ -263,7 +263,7 @@ def test_many_python_threads_share_one_sketch(X):
 
 
 def test_many_threads_may_be_the_first_to_ask(X):
-    sketch = CompiledSketch(make_form(True))
+    sketch = CompiledSketch(make_model(True))
     expected = query(sketch.model, X)
     with ThreadPoolExecutor(6) as threads:
         assert all(threads.map(lambda _: same_bits(sketch.outputs(X), expected), range(12)))

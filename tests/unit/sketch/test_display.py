@@ -50,11 +50,11 @@ def test_what_is_shown(model, sketch):
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_every_part_of_every_form_is_one_short_line(theme):
+def test_every_group_of_every_model_is_one_short_line(theme):
     model = random_model(3, theme=theme)
-    parts = [model, model.inputs, model.projection, *model.row_groups, *(part.hashes for part in model.row_groups)]
-    parts += [part.hashes.pool for part in model.row_groups if isinstance(part.hashes, PooledRows)]
-    for shown in (*parts, CompiledSketch(model)):
+    groups = [model, model.inputs, model.projection, *model.row_groups, *(group.hashes for group in model.row_groups)]
+    groups += [group.hashes.pool for group in model.row_groups if isinstance(group.hashes, PooledRows)]
+    for shown in (*groups, CompiledSketch(model)):
         assert is_short(repr(shown)), repr(shown)
 
 
@@ -72,8 +72,8 @@ def test_what_public_calls_return_is_one_short_line(model, sketch):
 
 
 def test_columns_in_use():
-    forms = (random_model(seed) for seed in range(100))
-    model = next(model for model in forms if model.inputs.columns is not None)
+    models = (random_model(seed) for seed in range(100))
+    model = next(model for model in models if model.inputs.columns is not None)
     assert f", {model.inputs.n_columns} of {model.n_features} columns, " in repr(CompiledSketch(model))
 
 
@@ -127,7 +127,7 @@ def test_html_holds_text_alone(compared):
     read = Reader(compared._repr_html_())
     assert read.tags <= {"table", "tbody", "thead", "tr", "th", "td", "p"}
     assert "<script" not in compared._repr_html_()
-    assert sum(EVIL in cell for cell in read.cells) >= 3  # the classes, the columns, a model and the verdict
+    assert sum(EVIL in cell for cell in read.cells) >= 3  # the classes, the columns, a model and the conclusion
 
 
 def test_html_of_a_compressed_sketch(compared):

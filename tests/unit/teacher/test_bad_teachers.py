@@ -14,7 +14,7 @@ from support.outputs import by_sevens
 N_ROWS, N_FEATURES = 240, 4
 
 
-class TestBadAnswers:
+class TestBadOutputs:
     @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
     def test_the_first_row_that_is_not_finite_is_named(self, X, value):
         def model(rows):
@@ -24,7 +24,7 @@ class TestBadAnswers:
             by_sevens(model).label(np.arange(N_ROWS)[:, None])
 
     @pytest.mark.parametrize(
-        ("answer", "message"),
+        ("returned", "message"),
         [
             (np.zeros(3), r"shape \(3,\) on 240 rows"),
             (np.zeros((3, N_ROWS)), r"shape \(3, 240\) on 240 rows"),
@@ -38,9 +38,9 @@ class TestBadAnswers:
             ([[1.0], [1.0, 2.0]], "raised ValueError"),
         ],
     )
-    def test_no_table_of_numbers(self, X, answer, message):
+    def test_no_table_of_numbers(self, X, returned, message):
         with pytest.raises(TeacherError, match=message):
-            as_teacher(lambda X: answer).label(X)
+            as_teacher(lambda X: returned).label(X)
 
     def test_other_columns_in_other_blocks(self, X):
         with pytest.raises(TeacherError, match="another number of columns"):

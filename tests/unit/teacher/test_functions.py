@@ -1,4 +1,4 @@
-"""Functions as teachers: how raw answers are read, and what the caller may say about them."""
+"""Functions as teachers: how raw outputs are read, and what the caller may say about them."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ class TestFunctions:
         np.testing.assert_array_equal(outputs.classes, np.arange(N_FEATURES))
         np.testing.assert_array_equal(outputs.values, X)
 
-    def test_many_columns_stay_values_when_regression_is_asked(self, X):
+    def test_many_columns_stay_values_for_task_regression(self, X):
         outputs = as_teacher(softmax, task="regression").label(X)
         assert (outputs.task, outputs.classes) == ("regression", None)
         np.testing.assert_array_equal(outputs.values, softmax(X))
@@ -41,7 +41,7 @@ class TestFunctions:
         outputs = as_teacher(softmax).label(X)
         np.testing.assert_allclose(outputs.values, X - X.mean(axis=1, keepdims=True), atol=1e-12)
 
-    def test_one_column_of_probabilities_only_when_classification_is_asked(self, X):
+    def test_one_column_of_probabilities_only_for_task_classification(self, X):
         def p(X):
             return 1 / (1 + np.exp(-X[:, 0]))
 
@@ -81,13 +81,13 @@ class TestFunctions:
         outputs = as_teacher(lambda X: np.array(["b", "a"])).label(np.zeros((2, 1)))
         assert outputs.soft_labels.tolist() == [[1.0], [0.0]]
 
-    def test_the_floor_stays_below_the_answer_of_ignorance(self):
+    def test_the_floor_stays_below_the_mean_probability(self):
         p = np.full((1, 1000), 0.0005)
         p[0, 0] = 1 - p[0, 1:].sum()
         values = as_teacher(lambda X: p).label(np.zeros((1, 1))).values
         np.testing.assert_allclose(values[0, 0] - values[0, 1], np.log(p[0, 0] / p[0, 1]))
 
-    def test_the_decision_is_made_on_the_whole_answer(self, X):
+    def test_the_decision_is_made_on_all_of_the_output(self, X):
         """The first blocks alone would pass for probabilities."""
         scores = np.full((N_ROWS, 2), 0.5)
         scores[-1] = [3.0, -3.0]

@@ -1,4 +1,4 @@
-"""Teachers that answer with labels: text, truth values, whole numbers."""
+"""Teachers that return labels: text, booleans, integers."""
 
 import logging
 
@@ -15,8 +15,8 @@ from support.outputs import LIMIT, by_sevens, centred_logs
 N_ROWS = 240
 
 
-def one_hot(answers, classes):
-    return (np.asarray(answers)[:, None] == np.asarray(classes)).astype(float)
+def one_hot(returned, classes):
+    return (np.asarray(returned)[:, None] == np.asarray(classes)).astype(float)
 
 
 class TestTwoLabels:
@@ -48,12 +48,12 @@ class TestTwoLabels:
         assert (outputs.task, outputs.classes.tolist()) == ("classification", [False, True])
         np.testing.assert_allclose(outputs.values[:, 0], np.where(X[:, 0] > 0, LIMIT, -LIMIT))
 
-    def test_truth_values_are_numbers_where_regression_is_asked(self, X):
+    def test_booleans_are_numbers_where_the_task_is_regression(self, X):
         outputs = as_teacher(lambda X: X[:, 0] > 0, task="regression").label(X)
         np.testing.assert_array_equal(outputs.values[:, 0], X[:, 0] > 0)
 
     @pytest.mark.parametrize("labels", [(1, 2), (-1, 1), (0, 1), (-1.0, 1.0)])
-    def test_whole_numbers(self, X, labels):
+    def test_integers(self, X, labels):
         outputs = as_teacher(lambda X: np.where(X[:, 0] > 0, *labels[::-1]), task="classification").label(X)
         assert outputs.classes.tolist() == list(labels)
         np.testing.assert_allclose(outputs.values[:, 0], np.where(X[:, 0] > 0, LIMIT, -LIMIT))
@@ -66,11 +66,11 @@ class TestManyLabels:
         np.testing.assert_allclose(outputs.values, centred_logs(one_hot(triple, ["a", "b", "c"])))
 
     @pytest.mark.parametrize("kind", [int, float, object])
-    def test_whole_numbers(self, X, triple, kind):
-        answers = np.searchsorted(["a", "b", "c"], triple) * 10
-        outputs = as_teacher(lambda X: answers.astype(kind), task="classification").label(X)
+    def test_integers(self, X, triple, kind):
+        returned = np.searchsorted(["a", "b", "c"], triple) * 10
+        outputs = as_teacher(lambda X: returned.astype(kind), task="classification").label(X)
         assert outputs.classes.tolist() == [0, 10, 20]
-        np.testing.assert_allclose(outputs.values, centred_logs(one_hot(answers, [0, 10, 20])))
+        np.testing.assert_allclose(outputs.values, centred_logs(one_hot(returned, [0, 10, 20])))
 
     def test_labels_are_those_of_all_blocks(self):
         """Each block of seven rows has one label, and the last one is longer than those before."""
@@ -80,7 +80,7 @@ class TestManyLabels:
         np.testing.assert_array_equal(outputs.classes, ["a", "b", "longer"])
         np.testing.assert_allclose(outputs.values, centred_logs(one_hot(np.repeat(names, 7), outputs.classes)))
 
-    def test_a_model_with_classes_is_asked_for_them(self, X):
+    def test_classes_of_a_model_are_read(self, X):
         class Model:
             classes_ = np.array(["c", "a", "b"])
 
@@ -103,7 +103,7 @@ class TestManyLabels:
 
 
 class TestLabelsThatMayOccur:
-    """Those of y, say: a teacher that answers with labels may never choose one of them."""
+    """Those of y, say: a teacher that returns labels may never choose one of them."""
 
     def test_they_are_classes(self, X):
         outputs = as_teacher(lambda X: np.where(X[:, 0] > 0, "b", "a")).label(X, labels=["c", "b"])
@@ -111,7 +111,7 @@ class TestLabelsThatMayOccur:
         expected = one_hot(np.where(X[:, 0] > 0, "b", "a"), ["a", "b", "c"])
         np.testing.assert_allclose(outputs.values, centred_logs(expected))
 
-    def test_one_answer_is_then_enough(self, X):
+    def test_one_output_is_then_enough(self, X):
         outputs = as_teacher(lambda X: np.zeros(len(X), int), task="classification").label(X, labels=[0, 1])
         np.testing.assert_allclose(outputs.values, np.full((N_ROWS, 1), -LIMIT))
 
@@ -134,14 +134,14 @@ class TestLabelsThatMayOccur:
 
 
 class TestAmbiguous:
-    def test_whole_numbers_without_a_task_are_values(self, X, caplog):
+    def test_integers_without_a_task_are_values(self, X, caplog):
         outputs = as_teacher(lambda X: np.arange(len(X)) % 3).label(X)
         assert outputs.task == "regression"
         warned = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
         assert len(warned) == 1
         assert "pass task='classification'" in warned[0]
 
-    def test_many_whole_numbers_are_values_without_a_warning(self, X, caplog):
+    def test_many_integers_are_values_without_a_warning(self, X, caplog):
         assert as_teacher(lambda X: np.arange(len(X))).label(X).task == "regression"
         assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
@@ -162,7 +162,7 @@ class TestAmbiguous:
             as_teacher(Model()).label(X)
 
     @pytest.mark.parametrize(
-        ("answer", "message"),
+        ("returned", "message"),
         [
             (["yes"] * N_ROWS, "label 'yes' for all 240 rows; .* two or more"),
             ([3] * N_ROWS, "label 3 for all 240 rows; .* two or more"),
@@ -174,23 +174,23 @@ class TestAmbiguous:
             (np.full(N_ROWS, "2026-01-01", "datetime64[D]"), "dtype datetime64"),
         ],
     )
-    def test_no_labels(self, X, answer, message):
+    def test_no_labels(self, X, returned, message):
         with pytest.raises(TeacherError, match=message):
-            as_teacher(lambda X: answer, task="classification").label(X)
+            as_teacher(lambda X: returned, task="classification").label(X)
 
     def test_unknown_labels(self, X, binary):
         with pytest.raises(TeacherError, match=r"label 'no', which is not among its classes \['maybe', 'yes'\]"):
             as_teacher(lambda X: binary, classes=["maybe", "yes"]).label(X)
 
     def test_new_labels_in_a_later_table(self, X, binary):
-        answers = iter([binary, np.full(N_ROWS, "maybe")])
-        teacher = as_teacher(lambda X: next(answers))
+        returned = iter([binary, np.full(N_ROWS, "maybe")])
+        teacher = as_teacher(lambda X: next(returned))
         teacher.label(X)
         with pytest.raises(TeacherError, match="Label a larger table in the first call, or pass classes="):
             teacher.label(X)
 
     def test_numbers_in_one_block_and_text_in_another(self):
-        with pytest.raises(TeacherError, match="numbers for some rows and with text for others"):
+        with pytest.raises(TeacherError, match="numbers for some rows and text for others"):
             by_sevens(lambda rows: rows[:, 0] if rows[0, 0] else np.full(len(rows), "a")).label(np.arange(14)[:, None])
 
 

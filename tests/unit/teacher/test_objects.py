@@ -97,7 +97,7 @@ class Keras:
         return self.outputs(x).astype(np.float32)
 
     def __call__(self, inputs, training=None):
-        raise AssertionError("a call answers with tensors, without batches")
+        raise AssertionError("a call returns tensors, without batches")
 
 
 class TestKeras:

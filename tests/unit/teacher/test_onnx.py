@@ -46,7 +46,7 @@ class TestOnnx:
             assert (teacher.name, teacher.n_features, outputs.task) == ("model.onnx", N_FEATURES, "classification")
             np.testing.assert_allclose(outputs.values, X @ self.WEIGHTS, atol=1e-5)
 
-    def test_regression_when_asked(self, X, tmp_path):
+    def test_regression_by_task(self, X, tmp_path):
         path = self.save(tmp_path / "model.onnx", [], [self.tensor("scores")])
         assert as_teacher(path, task="regression").label(X).task == "regression"
 

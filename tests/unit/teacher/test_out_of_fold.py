@@ -1,4 +1,4 @@
-"""Answers out of fold: no row has a say in its own answer, and what cannot be trained again is left alone."""
+"""Out-of-fold soft labels: no row influences its own, and teachers that cannot be trained again stay as they are."""
 
 import sys
 import warnings
@@ -32,7 +32,7 @@ def out_of_fold(model, X, y, **options):
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_no_row_has_a_say_in_its_own_answer(n_classes):
+def test_no_row_influences_its_own_soft_label(n_classes):
     X, y = table(n_classes)
     kind = DecisionTreeClassifier if n_classes else DecisionTreeRegressor
     model = kind(random_state=0).fit(X, y)
@@ -54,8 +54,8 @@ def test_rows_that_are_no_training_rows_get_the_mean_of_all_copies():
     changed = y.copy()
     changed[90:] += 100.0
     np.testing.assert_array_equal(out_of_fold(model, X, changed), outputs)
-    whole = LinearRegression().fit(X[TRAIN_ROWS], y[TRAIN_ROWS]).predict(X[90:])
-    np.testing.assert_allclose(outputs[90:, 0], whole, atol=0.2)  # a mean of N_FOLDS models of nearly as many rows
+    of_all_rows = LinearRegression().fit(X[TRAIN_ROWS], y[TRAIN_ROWS]).predict(X[90:])
+    np.testing.assert_allclose(outputs[90:, 0], of_all_rows, atol=0.2)  # a mean over folds of nearly as many rows
     assert N_FOLDS > 1
 
 

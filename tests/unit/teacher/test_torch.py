@@ -45,7 +45,7 @@ class TestTorch:
         net[1].eval()
         first, second = (as_teacher(net).label(X).values for _ in range(2))
         np.testing.assert_array_equal(first, second)
-        assert [part.training for part in net] == [True, False, True, True]
+        assert [layer.training for layer in net] == [True, False, True, True]
         assert net.training
 
     def test_restores_the_flag_after_an_error(self, X):

@@ -26,7 +26,7 @@ ALLOWED = {
     "1M": 1_048_576,
     "2 MiB": 2_097_152,
     "0.7KB": 716,  # 716.8, rounded down
-    "0.3B": None,  # no whole byte
+    "0.3B": None,  # less than a byte
     "1.5": 1,
     ".5KB": 512,
     "0.1MB": 104_857,

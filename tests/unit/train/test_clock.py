@@ -20,8 +20,8 @@ DATA = TrainingData.of(X, np.sin(2.0 * X[:, :1]) + X[:, 1:2], None, "regression"
 
 
 def late_after(n_questions):
-    asked = itertools.count()
-    return lambda: next(asked) >= n_questions
+    calls = itertools.count()
+    return lambda: next(calls) >= n_questions
 
 
 def test_interpolated_rows_are_given_up():

@@ -1,4 +1,4 @@
-"""Codes searched against brute force, rows grown greedily, counters swept; and the form that is stored."""
+"""Codes searched against brute force, rows grown greedily, counters swept; and the model that is stored."""
 
 from itertools import product
 
@@ -119,7 +119,7 @@ def penalised(loss: Objective, rows, strength: float) -> float:
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_sweeps_find_where_the_penalised_loss_is_level(n_outputs):
+def test_sweeps_find_where_the_penalised_loss_is_flat(n_outputs):
     _, loss, rows = grown(n_outputs)
 
     def steepest(rows) -> float:
@@ -164,7 +164,7 @@ def test_absolute_error_falls_with_every_sweep():
     assert losses[0] > losses[1] > losses[2] > losses[3]
 
 
-def test_the_form_predicts_what_was_trained():
+def test_the_model_predicts_what_was_trained():
     """Columns of all kinds with missing values; some columns are never used and not stored."""
     rng = np.random.default_rng(5)
     X = np.stack(

@@ -21,7 +21,7 @@ OBJECTIVES = {
 
 
 def row_losses(objective: Objective, outputs: np.ndarray) -> np.ndarray:
-    """The smooth loss of every row."""
+    """The differentiable loss of every row."""
     if isinstance(objective, Absolute):
         gaps = outputs - objective.targets
         return (np.sqrt(gaps**2 + objective.delta**2) - objective.delta).sum(axis=1)
@@ -43,7 +43,7 @@ def test_slopes_are_differences(name):
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_a_newton_step_of_the_curvature_does_not_overshoot(name):
-    """The curvature bounds the loss from above where it is a majoriser, so that a whole step never loses."""
+    """The curvature bounds the loss from above where it is a majoriser, so that a full step never loses."""
     objective = OBJECTIVES[name]
     outputs = 0.5 * RNG.normal(size=objective.targets.shape)
     slope, curvature = objective.slopes(outputs)

@@ -56,31 +56,31 @@ def data_of(cells, labels, **options):
 def test_labels_that_tell_most_are_chosen_by_training_rows_alone():
     cells = np.repeat(np.arange(200), 20)
     values = np.where(cells % 10 == 3, 5.0, 0.0) + RNG.normal(size=len(cells))
-    problem, n_labels = data_of(cells, values[:, None])
+    data, n_labels = data_of(cells, values[:, None])
     labels = {0: tuple(f"{i:03d}" for i in range(n_labels))}
-    chosen = informative_labels(problem, labels)[0]
+    chosen = informative_labels(data, labels)[0]
     assert len(chosen) == selection.MAX_LABELS
     assert set(range(3, 200, 10)) <= set(chosen)
     assert (np.diff(chosen) > 0).all()
-    spoiled = problem.labels.copy()
-    spoiled[problem.validation_rows] = 1e6
-    other = replace(problem, labels=spoiled)
+    spoiled = data.labels.copy()
+    spoiled[data.validation_rows] = 1e6
+    other = replace(data, labels=spoiled)
     np.testing.assert_array_equal(informative_labels(other, labels)[0], chosen)
 
 
 def test_few_labels_are_left_alone_unless_a_file_cannot_hold_them():
     cells = np.arange(N) % 6
-    problem, _ = data_of(cells, RNG.normal(size=(N, 1)))
-    assert informative_labels(problem, {0: tuple("abcdef")}) == {}
-    assert informative_labels(problem, {0: ("a", "b\0", *"cde", "f" * 1_025)})[0].tolist() == [0, 2, 3, 4]
+    data, _ = data_of(cells, RNG.normal(size=(N, 1)))
+    assert informative_labels(data, {0: tuple("abcdef")}) == {}
+    assert informative_labels(data, {0: ("a", "b\0", *"cde", "f" * 1_025)})[0].tolist() == [0, 2, 3, 4]
     assert selection.MAX_LABEL_NBYTES == STRING_CAP
 
 
 def test_many_columns_share_the_labels():
     cells = np.arange(N) % 50
     X = np.repeat(np.float32(cells)[:, None], 64, axis=1)
-    problem = TrainingData.of(X, RNG.normal(size=(N, 1)), None, "regression", n_categories=dict.fromkeys(range(64), 50))
-    chosen = informative_labels(problem, dict.fromkeys(range(64), tuple(f"{i:02d}" for i in range(50))))
+    data = TrainingData.of(X, RNG.normal(size=(N, 1)), None, "regression", n_categories=dict.fromkeys(range(64), 50))
+    chosen = informative_labels(data, dict.fromkeys(range(64), tuple(f"{i:02d}" for i in range(50))))
     assert {len(some) for some in chosen.values()} == {selection.MAX_VALUES // 64}
 
 

@@ -27,7 +27,7 @@ def fit_boosted(
     random_state: int = 0,
     progress: bool = True,
 ) -> Compared:
-    """The best LightGBM model of at most ``nbytes`` packed bytes; as many trees as fit and the validation rows like.
+    """The best LightGBM model of at most ``nbytes`` packed bytes; early-stopped on the validation rows.
 
     A split counts as two numbers, a leaf as one. Trees multiply nothing: ``flops`` are comparisons on the way of a mean
     training row, and one addition a tree.
@@ -50,7 +50,7 @@ def fit_boosted(
     leaves = [n for n in LEAVES if tree_nbytes(n) <= nbytes] or [(nbytes + 3) // 4]
     choices = list(product(leaves, RATES))
     data = lightgbm.Dataset(rows.X_train, rows.y_train, params=FIXED, free_raw_data=False)
-    held = data.create_valid(rows.X_valid, rows.y_valid)
+    validation = data.create_valid(rows.X_valid, rows.y_valid)
     tried = []
     for n_leaves, rate in track(choices, "boosting trees", len(choices), enabled=progress):
         booster = lightgbm.train(
@@ -63,7 +63,7 @@ def fit_boosted(
             },
             data,
             min(MAX_TREES, nbytes // tree_nbytes(n_leaves)),
-            valid_sets=[held],
+            valid_sets=[validation],
             callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)],
         )
         tried.append(_compared(booster, {"n_leaves": n_leaves, "learning_rate": rate}))

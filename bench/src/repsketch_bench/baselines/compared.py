@@ -1,4 +1,4 @@
-"""What every compared method hands back: a function of raw inputs and what it costs to keep and to run.
+"""What every compared method hands back: a function of raw inputs and what it costs to store and to run.
 
 The sketch is compared with models of the same size, each tuned with the same effort: a handful of settings, tried on
 the validation rows.

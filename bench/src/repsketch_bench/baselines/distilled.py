@@ -1,4 +1,4 @@
-"""Knowledge distillation (Hinton, Vinyals and Dean 2015): a smaller network learns the teacher's soft answers."""
+"""Knowledge distillation (Hinton, Vinyals and Dean 2015): a smaller network is trained on a teacher's soft labels."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -37,7 +37,7 @@ def distil_network(
     random_state: int = 0,
     progress: bool = True,
 ) -> Compared:
-    """A network of at most ``n_numbers`` weights and biases, taught by a teacher's outputs and by labels.
+    """A network of at most ``n_numbers`` weights and biases, trained on a teacher's outputs and on labels.
 
     Two shapes are tried, each with four mixtures of teacher and labels: one hidden layer, and two, the second half as
     wide; both as wide as fits. Where no hidden unit fits, the network is linear.
@@ -57,13 +57,13 @@ def distil_network(
     (True, 8)
     """
     rows = Rows.split(X, y, task, validation, random_state)
-    answers = as_vector(teacher_outputs, len(as_inputs(X)), "teacher_outputs")[rows.kept]
+    soft_labels = as_vector(teacher_outputs, len(as_inputs(X)), "teacher_outputs")[rows.train_places]
     check_count("n_epochs", n_epochs, 1_000_000)
     check_count("batch_size", batch_size, 1 << 30)
     check_number("learning_rate", learning_rate, 0.0, open_ends=True)
-    scale, (middle, spread) = InputScale.fit(rows.X_train), output_units(rows)
+    scale, (middle, deviation) = InputScale.fit(rows.X_train), output_units(rows)
     data = torch.from_numpy(scale.apply(np.concatenate([rows.X_train, rows.X_valid])))
-    kept, held = torch.arange(len(rows.X_train)), torch.arange(len(rows.X_train), len(data))
+    train, valid = torch.arange(len(rows.X_train)), torch.arange(len(rows.X_train), len(data))
     mixtures = SOFTNESS if task == "classification" else tuple((1.0, share) for share in SHARES)
     tried = []
     for widths, (temperature, share) in product(student_widths(rows.n_features, n_numbers), mixtures):
@@ -73,19 +73,19 @@ def distil_network(
             train_epochs(
                 student,
                 data,
-                teacher_loss(rows, answers, temperature, share),
-                kept,
-                held,
+                teacher_loss(rows, soft_labels, temperature, share),
+                train,
+                valid,
                 torch.Generator().manual_seed(random_state),
                 n_epochs=n_epochs,
                 batch_size=batch_size,
                 learning_rate=learning_rate,
                 weight_decay=0.0,
-                held_loss_of=label_loss(rows),
+                validation_loss_of=label_loss(rows),
                 title=f"distilling a network of {n_numbers} numbers",
                 progress=progress,
             )
-        raw = rescale_network(student, 1.0 / scale.scale, -scale.mean / scale.scale, spread, middle)
+        raw = rescale_network(student, 1.0 / scale.scale, -scale.mean / scale.scale, deviation, middle)
         settings = {"widths": widths, "temperature": temperature, "teacher_share": share}
         tried.append(compare_network("distilled network", raw, settings))
     return rows.best(tried)

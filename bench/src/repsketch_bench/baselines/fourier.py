@@ -7,7 +7,7 @@ import numpy as np
 from repsketch.errors import InputError
 
 from .compared import Compared
-from .kernels import best_kernel_fit, count_parts, kernel_rows
+from .kernels import best_kernel_fit, count_features, kernel_rows
 from .ridge import MOST_FEATURES, Features
 
 
@@ -40,7 +40,7 @@ def fit_fourier(
     rows, wanted = kernel_rows(X, targets, task, validation, random_state)
     d = rows.n_features
     each, fixed = (d + 2, 1) if stores_frequencies else (2, d + 1)
-    n_frequencies = count_parts(n_numbers, each, fixed, "frequency")
+    n_frequencies = count_features(n_numbers, each, fixed, "frequency")
     if 2 * n_frequencies > MOST_FEATURES:
         raise InputError(
             f"n_numbers={n_numbers} makes {2 * n_frequencies} features; allowed are {MOST_FEATURES}: "

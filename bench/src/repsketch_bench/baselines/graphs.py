@@ -26,7 +26,7 @@ def onnx_graph(network: nn.Sequential) -> Any:
     layers = layers_of(network)
     for i, (weight, bias) in enumerate(layers):
         is_last = i == len(layers) - 1
-        constants += [onnx.numpy_helper.from_array(array, f"{part}{i}") for part, array in (("w", weight), ("b", bias))]
+        constants += [onnx.numpy_helper.from_array(array, f"{name}{i}") for name, array in (("w", weight), ("b", bias))]
         product = "y" if is_last else f"product{i}"
         nodes.append(onnx.helper.make_node("Gemm", [given, f"w{i}", f"b{i}"], [product], name=f"layer{i}", transB=1))
         if not is_last:
@@ -60,9 +60,9 @@ def onnx_session(model: bytes) -> Any:
 def quiet_root_logger() -> Iterator[None]:
     """The quantiser advises on the root logger to optimise the graph first; ONNX Runtime does so when it loads it."""
     root = logging.getLogger()
-    level = root.level
+    before = root.level
     root.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        root.setLevel(level)
+        root.setLevel(before)

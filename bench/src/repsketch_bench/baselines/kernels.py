@@ -1,7 +1,7 @@
 """What Fourier features and Nyström share: a Gaussian kernel on standardised inputs, tuned, and ridge regression.
 
 The bandwidth is tried at multiples of the median distance of two rows. Scales of the columns and bandwidth are one
-vector of d numbers, or part of the frequencies.
+vector of d numbers, or some of the frequencies.
 """
 
 from collections.abc import Callable
@@ -64,18 +64,18 @@ def kernel_rows(X: Any, targets: Any, task: str, validation: Any, random_state: 
         return rows, rows.y_train
     scores = 2.0 * given - 1.0 if is_classes(given) else given
     rows = Rows.split(inputs, scores > 0, task, validation, random_state)
-    return rows, scores[rows.kept]
+    return rows, scores[rows.train_places]
 
 
-def count_parts(n_numbers: int, each: int, fixed: int, part: str) -> int:
-    """How many parts of ``each`` numbers go into ``n_numbers`` beside the ``fixed`` ones.
+def count_features(n_numbers: int, each: int, fixed: int, name: str) -> int:
+    """How many features of ``each`` numbers fit into ``n_numbers`` beside the ``fixed`` ones.
 
-    >>> count_parts(10, each=3, fixed=2, part="landmark")
+    >>> count_features(10, each=3, fixed=2, name="landmark")
     2
     """
     check_count("n_numbers", n_numbers, 1 << 30)
     if n_numbers < each + fixed:
-        raise InputError(f"n_numbers={n_numbers}; one {part} takes {each + fixed}, with scales and intercept.")
+        raise InputError(f"n_numbers={n_numbers}; one {name} takes {each + fixed}, with scales and intercept.")
     return (n_numbers - fixed) // each
 
 

@@ -28,7 +28,7 @@ def fold_network(network: nn.Sequential) -> nn.Sequential:
     plain = nn.Sequential(*(layer for layer in network if layer not in affine and not isinstance(layer, nn.Dropout)))
     if not affine:
         return rescale_network(plain)
-    first, last = ([layer.get_buffer(part).double().numpy() for part in ("scale", "shift")] for layer in affine)
+    first, last = ([layer.get_buffer(name).double().numpy() for name in ("scale", "shift")] for layer in affine)
     return rescale_network(plain, *first, *last)
 
 
@@ -52,7 +52,7 @@ def rescale_network(
     7.0
     """
     layers = layers_of(network)
-    weights, biases = ([layer[part].astype(np.float64) for layer in layers] for part in (0, 1))
+    weights, biases = ([layer[i].astype(np.float64) for layer in layers] for i in (0, 1))
     biases[0] = biases[0] + weights[0] @ np.broadcast_to(shift, weights[0].shape[1])
     weights[0] = weights[0] * scale
     biases[-1] = biases[-1] * output_scale + output_shift

@@ -17,7 +17,7 @@ from .rows import Rows
 
 STRENGTHS = (1e-5, 1e-4, 1e-3, 1e-2)  # of the squared weights, against the mean loss of a row
 N_REWEIGHTINGS = 25
-SMALLEST_RESIDUAL = 1e-3  # in units of the spread of y: nearer rows weigh no more
+SMALLEST_RESIDUAL = 1e-3  # in standard deviations of y: smaller residuals count as this
 
 
 def fit_linear(
@@ -63,11 +63,11 @@ def _logistic(inputs: np.ndarray, y: np.ndarray) -> Iterator[tuple[float, Line]]
 
 def _least_absolute(inputs: np.ndarray, y: np.ndarray) -> Iterator[tuple[float, Line]]:
     """Least squares again and again, each row weighed by one over its last residual."""
-    spread = y.std() or 1.0
+    deviation = y.std() or 1.0
     for strength in STRENGTHS:
         importance = np.ones(len(y))
         for _ in range(N_REWEIGHTINGS):
             (line,) = fit_ridge(lambda X: X, inputs, y, [strength], np.eye(inputs.shape[1]), importance)
             residuals = np.abs(inputs @ line.weights + line.intercept - y)
-            importance = 1.0 / np.maximum(residuals, SMALLEST_RESIDUAL * spread)
+            importance = 1.0 / np.maximum(residuals, SMALLEST_RESIDUAL * deviation)
         yield strength, line

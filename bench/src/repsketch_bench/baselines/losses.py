@@ -1,4 +1,4 @@
-"""What networks minimise: the loss against labels, and Hinton's mixture of a teacher's answers and labels."""
+"""What networks minimise: the loss against labels, and Hinton's mixture of soft labels and labels."""
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from .training import Loss
 
 
 def output_units(rows: Rows) -> tuple[float, float]:
-    """Middle and spread of the values, in which networks are trained; 0 and 1 for classes.
+    """Median and standard deviation of the values, in whose units networks are trained; 0 and 1 for classes.
 
     >>> output_units(Rows.split([[1.0]] * 5, [3.0, 3.0, 3.0, 3.0, 3.0], "regression"))
     (3.0, 1.0)
@@ -21,7 +21,7 @@ def output_units(rows: Rows) -> tuple[float, float]:
 
 
 def label_loss(rows: Rows) -> Loss:
-    """Cross entropy, or absolute error in units of the spread; places count training rows, then validation rows."""
+    """Cross entropy, or absolute error in standard deviations; places count training rows, then validation rows."""
     wanted = _in_units(rows, np.concatenate([rows.y_train, rows.y_valid]))
     if rows.task == "classification":
         return lambda outputs, places: binary_cross_entropy_with_logits(outputs[:, 0], wanted[places])
@@ -32,7 +32,7 @@ def teacher_loss(rows: Rows, teacher_outputs: np.ndarray, temperature: float, sh
     """``share`` of the loss against the teacher's outputs (n_train,), the rest against labels.
 
     Classes: cross entropy with sigmoid(log-odds / T), times T squared (Hinton, Vinyals and Dean 2015), so that the
-    gradient keeps its size. Values: absolute error, as for labels; the temperature plays no part.
+    gradient keeps its size. Values: absolute error, as for labels; the temperature is not used.
     """
     hard = label_loss(rows)
     given = _in_units(rows, teacher_outputs)
@@ -50,5 +50,5 @@ def teacher_loss(rows: Rows, teacher_outputs: np.ndarray, temperature: float, sh
 
 
 def _in_units(rows: Rows, values: np.ndarray) -> Tensor:
-    middle, spread = output_units(rows)
-    return torch.tensor((values - middle) / spread, dtype=torch.float32)
+    middle, deviation = output_units(rows)
+    return torch.tensor((values - middle) / deviation, dtype=torch.float32)

@@ -66,27 +66,27 @@ def train_mlp(
     targets = as_outputs(y, len(inputs), "y")[:, 0]
     generator = torch.Generator().manual_seed(random_state)
     order = torch.randperm(len(inputs), generator=generator)
-    n_held = max(1, int(len(order) * validation_fraction))
-    held, kept = order[:n_held], order[n_held:]
+    n_validation = max(1, int(len(order) * validation_fraction))
+    validation, train = order[:n_validation], order[n_validation:]
     scale = InputScale.fit(inputs)
     n_classes = int(targets.max()) + 1 if task == "classification" else 0
     width_out = n_classes if n_classes > 2 else 1
-    middle, spread = (np.median(targets), targets.std() or 1.0) if task == "regression" else (0.0, 1.0)
+    middle, deviation = (np.median(targets), targets.std() or 1.0) if task == "regression" else (0.0, 1.0)
     with torch.random.fork_rng():
         torch.manual_seed(random_state)  # initial weights and dropout
         model = nn.Sequential(
             _Affine(1.0 / scale.scale, -scale.mean / scale.scale),
             *_layers(inputs.shape[1], hidden, width_out, dropout),
-            _Affine(np.array(spread), np.array(middle)),
+            _Affine(np.array(deviation), np.array(middle)),
         )
-        wanted = torch.tensor((targets - middle) / spread, dtype=torch.float32)
+        wanted = torch.tensor((targets - middle) / deviation, dtype=torch.float32)
         loss_of = _loss(task, width_out)
         train_epochs(
             model[:-1],  # the loss is taken before the outputs get their units back
             torch.from_numpy(inputs),
             lambda outputs, rows: loss_of(outputs, wanted[rows]),
-            kept,
-            held,
+            train,
+            validation,
             generator,
             n_epochs=n_epochs,
             batch_size=batch_size,

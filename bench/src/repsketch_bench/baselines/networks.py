@@ -46,17 +46,17 @@ def check_one_output(network: nn.Sequential) -> nn.Sequential:
 def matrix_nbytes(weight: np.ndarray, number_nbytes: int = 4) -> int:
     """Bytes of a matrix (out, in), the smallest of three: all entries, non-zeros with CSR, with a bitmap.
 
-    CSR keeps a column for each non-zero and a start for each row and the end, in the smallest of 1, 2 or 4 bytes that
-    holds them. The bitmap keeps one bit for each entry. An entry takes ``number_nbytes``, 4 in float32.
+    CSR stores a column for each non-zero and a start for each row and the end, in the smallest of 1, 2 or 4 bytes that
+    holds them. The bitmap stores one bit for each entry. An entry takes ``number_nbytes``, 4 in float32.
 
     >>> matrix_nbytes(np.eye(16)), matrix_nbytes(np.ones((2, 3))), matrix_nbytes(np.eye(16), 1)
     (96, 24, 48)
     """
     n_rows, n_columns = weight.shape
-    n_kept = int(np.count_nonzero(weight))
-    csr = n_kept * index_nbytes(n_columns - 1) + (n_rows + 1) * index_nbytes(n_kept)
+    n_nonzeros = int(np.count_nonzero(weight))
+    csr = n_nonzeros * index_nbytes(n_columns - 1) + (n_rows + 1) * index_nbytes(n_nonzeros)
     bitmap = -(-weight.size // 8)
-    return min(number_nbytes * weight.size, number_nbytes * n_kept + min(csr, bitmap))
+    return min(number_nbytes * weight.size, number_nbytes * n_nonzeros + min(csr, bitmap))
 
 
 def vector_nbytes(bias: np.ndarray) -> int:

@@ -8,7 +8,7 @@ from repsketch.errors import require
 from repsketch.paper.initialize import InputScale
 
 from .compared import Compared
-from .kernels import best_kernel_fit, count_parts, kernel_rows
+from .kernels import best_kernel_fit, count_features, kernel_rows
 from .ridge import MOST_FEATURES, Features
 
 SAMPLE_ROWS = 10_000  # that landmarks are chosen from
@@ -38,7 +38,7 @@ def fit_nystroem(
     """
     rows, wanted = kernel_rows(X, targets, task, validation, random_state)
     d = rows.n_features
-    n_landmarks = min(count_parts(n_numbers, d + 1, d + 1, "landmark"), MOST_FEATURES)
+    n_landmarks = min(count_features(n_numbers, d + 1, d + 1, "landmark"), MOST_FEATURES)
     scale = InputScale.fit(rows.X_train)
     rng = np.random.default_rng([random_state, 6])
     sample = np.unique(rng.permutation(rows.X_train)[:SAMPLE_ROWS], axis=0)

@@ -4,7 +4,7 @@ Takes a trained teacher, hands on networks with a share of its weights. Magnitud
 again, in the units the teacher was trained in: standardised inputs and outputs. Both scales are folded into the
 layers afterwards, so that they cost nothing. Biases are not pruned, as in the paper; but those of units that no weight
 reaches or leaves are dropped, for the function is the same without them. Nothing keeps a layer from losing all its
-weights: a network pruned at once to very few may answer a constant.
+weights: a network pruned at once to very few may predict a constant.
 """
 
 from collections.abc import Iterator, Sequence
@@ -55,7 +55,7 @@ def prune_gradually(network: nn.Sequential, X: Any, y: Any, keeps: Sequence[floa
     network : of ``train_mlp``, or Linear and ReLU layers in turn; it stays as it is
     X : (n, d) inputs
     y : (n,) classes 0 and 1, or values
-    keeps : shares of the weights that stay, falling, above 0 and at most 1; rounded to whole weights, at least one
+    keeps : shares of the weights that stay, falling, above 0 and at most 1; at least one weight stays
     task : "classification" or "regression"; the latter minimises the absolute error
     validation : (m, d) inputs and (m,) classes or values; without it a fifth of the rows
     n_epochs : of tuning, after each pruning
@@ -97,12 +97,12 @@ def _prune(
     rows = Rows.split(X, y, task, validation, random_state)
     plain = check_one_output(fold_network(network))
     check_width(rows.X_train, layers_of(plain)[0][0].shape[1])
-    scale, (middle, spread) = InputScale.fit(rows.X_train), output_units(rows)
+    scale, (middle, deviation) = InputScale.fit(rows.X_train), output_units(rows)
     data = torch.from_numpy(scale.apply(np.concatenate([rows.X_train, rows.X_valid])))
-    kept, held = torch.arange(len(rows.X_train)), torch.arange(len(rows.X_train), len(data))
+    train, valid = torch.arange(len(rows.X_train)), torch.arange(len(rows.X_train), len(data))
     tried: list[list[Compared]] = [[] for _ in keeps]
     for rate in rates:
-        tuned = rescale_network(plain, scale.scale, scale.mean, 1.0 / spread, -middle / spread)
+        tuned = rescale_network(plain, scale.scale, scale.mean, 1.0 / deviation, -middle / deviation)
         generator = torch.Generator().manual_seed(random_state)
         for keep, found in zip(keeps, tried, strict=True):
             _prune_weights(tuned, keep)
@@ -111,8 +111,8 @@ def _prune(
                     joined,
                     data,
                     label_loss(rows),
-                    kept,
-                    held,
+                    train,
+                    valid,
                     generator,
                     n_epochs=n_epochs,
                     batch_size=batch_size,
@@ -122,7 +122,7 @@ def _prune(
                     title=f"{name}, {keep:.3g} of the weights",
                     progress=progress,
                 )
-            raw = rescale_network(tuned, 1.0 / scale.scale, -scale.mean / scale.scale, spread, middle)
+            raw = rescale_network(tuned, 1.0 / scale.scale, -scale.mean / scale.scale, deviation, middle)
             settings = {"keep": keep, "learning_rate": rate}
             found.append(compare_network(name, _without_idle_biases(raw), settings))
     return [rows.best(found) for found in tried]
@@ -130,17 +130,17 @@ def _prune(
 
 def _prune_weights(network: nn.Sequential, keep: float) -> None:
     """Put zeros for all but the largest weights of all layers together; zeros of an earlier pruning go first."""
-    parts = _weights_of(network)
+    weights = _weights_of(network)
     n_weights = sum(weight.size for weight, _ in layers_of(network))
-    n_kept = max(1, round(keep * n_weights))
-    prune.global_unstructured(parts, pruning_method=prune.L1Unstructured, amount=n_weights - n_kept)
-    for layer, part in parts:
-        prune.remove(layer, part)
+    n_nonzeros = max(1, round(keep * n_weights))
+    prune.global_unstructured(weights, pruning_method=prune.L1Unstructured, amount=n_weights - n_nonzeros)
+    for layer, name in weights:
+        prune.remove(layer, name)
 
 
 @contextmanager
 def _joined_units(network: nn.Sequential) -> Iterator[nn.Sequential]:
-    """The part of a pruned network that its output depends on, with its zeros held; on leaving it is copied back.
+    """The units of a pruned network that its output depends on, with fixed zeros; on leaving they are copied back.
 
     No gradient reaches units that nothing leaves. Tuning without them gives the same network, and most of a network
     pruned to a hundredth is such units.
@@ -156,12 +156,12 @@ def _joined_units(network: nn.Sequential) -> Iterator[nn.Sequential]:
         [weight[place] for (weight, _), (place, _) in zip(layers, places, strict=True)],
         [bias[place] for (_, bias), (_, place) in zip(layers, places, strict=True)],
     )
-    parts = _weights_of(joined)
-    for layer, part in parts:
-        prune.custom_from_mask(layer, part, layer.get_parameter(part).detach() != 0)
+    weights = _weights_of(joined)
+    for layer, name in weights:
+        prune.custom_from_mask(layer, name, layer.get_parameter(name).detach() != 0)
     yield joined
-    for layer, part in parts:
-        prune.remove(layer, part)
+    for layer, name in weights:
+        prune.remove(layer, name)
     for (weight, bias), (new_weight, new_bias), (place, units) in zip(layers, layers_of(joined), places, strict=True):
         weight[place], bias[units] = new_weight, new_bias  # views of the network's own numbers
 
@@ -173,7 +173,7 @@ def _weights_of(network: nn.Sequential) -> list[tuple[nn.Module, str]]:
 def _without_idle_biases(network: nn.Sequential) -> nn.Sequential:
     """The same function without biases of units that nothing leaves; those that nothing reaches join the next ones."""
     layers = layers_of(network)
-    weights, biases = ([layer[part].astype(np.float64) for layer in layers] for part in (0, 1))
+    weights, biases = ([layer[i].astype(np.float64) for layer in layers] for i in (0, 1))
     for i in range(len(layers) - 1):
         is_constant = ~weights[i].any(axis=1)
         biases[i + 1] += weights[i + 1][:, is_constant] @ np.maximum(biases[i][is_constant], 0.0)

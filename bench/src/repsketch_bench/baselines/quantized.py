@@ -109,7 +109,7 @@ def _quantize(network: nn.Sequential, inputs: np.ndarray, method: str, per_chann
 
 
 class _Reader:
-    """Hands rows to the quantiser, block by block; it asks for no more than ``get_next``."""
+    """Hands rows to the quantiser, block by block; all it calls is ``get_next``."""
 
     def __init__(self, blocks: list[dict[str, np.ndarray]]):
         self._blocks = iter(blocks)

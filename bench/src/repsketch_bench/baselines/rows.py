@@ -1,4 +1,4 @@
-"""The rows that a compared method learns from and those it is tuned on."""
+"""Training and validation rows of a compared method."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class Rows:
     y_train: np.ndarray
     X_valid: np.ndarray
     y_valid: np.ndarray
-    kept: np.ndarray  # (n_train,) places of the training rows in what was given
+    train_places: np.ndarray  # (n_train,) places of the training rows in X
 
     @classmethod
     def split(
@@ -41,22 +41,22 @@ class Rows:
         validation : (m, d) inputs and (m,) classes or values
 
         >>> rows = Rows.split(np.ones((10, 3)), np.arange(10), "regression")
-        >>> rows.X_train.shape, rows.X_valid.shape, bool((rows.y_train == rows.kept).all())
+        >>> rows.X_train.shape, rows.X_valid.shape, bool((rows.y_train == rows.train_places).all())
         ((8, 3), (2, 3), True)
         """
         check_choice("task", task, TASKS)
         check_count("random_state", random_state, LARGEST_SEED, smallest=0)
         inputs, wanted = _read(X, y, task, "X", "y")
         if validation is not None:
-            held_inputs, held_wanted = _read(*validation, task, "X of validation", "y of validation")
-            check_width(held_inputs, inputs.shape[1], "X of validation")
-            return cls(task, inputs, wanted, held_inputs, held_wanted, np.arange(len(inputs)))._checked()
+            validation_inputs, validation_wanted = _read(*validation, task, "X of validation", "y of validation")
+            check_width(validation_inputs, inputs.shape[1], "X of validation")
+            return cls(task, inputs, wanted, validation_inputs, validation_wanted, np.arange(len(inputs)))._checked()
         if len(inputs) < 2:
             raise InputError(f"X has {len(inputs)} row; to train and to validate takes at least 2.")
         order = np.random.default_rng([random_state, 4]).permutation(len(inputs))
-        n_held = max(1, int(len(order) * VALIDATION_FRACTION))
-        held, kept = order[:n_held], order[n_held:]
-        return cls(task, inputs[kept], wanted[kept], inputs[held], wanted[held], kept)._checked()
+        n_validation = max(1, int(len(order) * VALIDATION_FRACTION))
+        valid, train = order[:n_validation], order[n_validation:]
+        return cls(task, inputs[train], wanted[train], inputs[valid], wanted[valid], train)._checked()
 
     def _checked(self) -> "Rows":
         if self.task == "classification" and len(found := np.unique(self.y_train)) < 2:
@@ -75,7 +75,7 @@ class Rows:
         return float(np.abs(outputs - self.y_valid).mean())
 
     def best(self, models: Sequence[Compared]) -> Compared:
-        """The model of the smallest error on the validation rows, the first of equals, told how many were tried.
+        """The model of the smallest error on the validation rows, the first of equals, with the number of models tried.
 
         >>> rows = Rows.split(np.ones((10, 1)), np.ones(10), "regression")
         >>> tried = [Compared(f"times {i}", lambda X, i=i: i * X[:, 0], 1, 1, 4) for i in range(3)]

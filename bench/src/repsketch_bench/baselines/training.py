@@ -1,4 +1,4 @@
-"""Gradient descent as every network here gets it: AdamW, one cycle of the rate, the best epoch on held-out rows."""
+"""Gradient descent for all networks here: AdamW, one cycle of the learning rate, the best epoch on validation rows."""
 
 from collections.abc import Callable
 
@@ -15,26 +15,26 @@ def train_epochs(
     network: nn.Module,
     data: Tensor,
     loss_of: Loss,
-    kept: Tensor,
-    held: Tensor,
+    train: Tensor,
+    validation: Tensor,
     generator: torch.Generator,
     *,
     n_epochs: int,
     batch_size: int,
     learning_rate: float,
     weight_decay: float,
-    held_loss_of: Loss | None = None,
+    validation_loss_of: Loss | None = None,
     may_stay: bool = False,
     title: str = "training",
     progress: bool = True,
 ) -> None:
-    """Train ``network`` in place and leave it, in evaluation mode, as after the epoch of the best held-out loss.
+    """Train ``network`` in place and leave it, in evaluation mode, as after the epoch of the best validation loss.
 
     Parameters
     ----------
     data : (n, d) inputs
-    kept, held : places of the rows to train on and to choose the epoch on
-    held_loss_of : the loss on held rows, where it is not ``loss_of``
+    train, validation : places of the rows to train on and to choose the epoch on
+    validation_loss_of : the loss on validation rows, where it is not ``loss_of``
     may_stay : whether the network as it came counts as an epoch too
 
     >>> line, x = nn.Sequential(nn.Linear(1, 1)), torch.linspace(-1.0, 1.0, 64)[:, None]
@@ -44,22 +44,22 @@ def train_epochs(
     >>> abs(line[0].weight.item() - 3.0) < 0.1
     True
     """
-    held_loss_of = held_loss_of or loss_of
+    validation_loss_of = validation_loss_of or loss_of
     optimizer = torch.optim.AdamW(network.parameters(), learning_rate, weight_decay=weight_decay, fused=True)
-    total_steps = n_epochs * -(-len(kept) // batch_size)
+    total_steps = n_epochs * -(-len(train) // batch_size)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=total_steps)
 
     def validation_loss() -> float:
         network.eval()
         with torch.no_grad():
-            return float(held_loss_of(network(data[held]), held))
+            return float(validation_loss_of(network(data[validation]), validation))
 
     best, best_loss = network.state_dict(), float("inf")
     if may_stay:
         best, best_loss = _copy_state(network), validation_loss()
     for _ in track(range(n_epochs), title, n_epochs, enabled=progress):
         network.train()
-        shuffled = kept[torch.randperm(len(kept), generator=generator)]
+        shuffled = train[torch.randperm(len(train), generator=generator)]
         for batch in shuffled.split(batch_size):
             loss = loss_of(network(data[batch]), batch)
             optimizer.zero_grad()

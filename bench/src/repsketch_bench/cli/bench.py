@@ -41,8 +41,8 @@ def speed(
         datasets, cache=cache, ours={"sketch": build_ours}, n_queries=queries, n_rounds=rounds, progress=not as_json
     )
     if instructions:
-        for name, part in result["datasets"].items():
-            part["instructions"] = instructions_of_case(name, cache)
+        for name, found in result["datasets"].items():
+            found["instructions"] = instructions_of_case(name, cache)
     text = json.dumps(result, indent=1) + "\n"
     if output is not None:
         write_atomically(output, text.encode())
@@ -50,6 +50,6 @@ def speed(
         print(text, end="")
         return
     console = Console()
-    for name, part in result["datasets"].items():
-        console.print(speed_table(name, part))
+    for name, found in result["datasets"].items():
+        console.print(speed_table(name, found))
     console.print(ratio_table(result))

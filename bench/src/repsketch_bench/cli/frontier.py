@@ -31,7 +31,7 @@ def frontier(
         str, typer.Option(help="such as ours,boosted,network; all without any; ablation: ours with one trainer off")
     ] = "",
     output: Annotated[Path, typer.Option("--output", "-o", help="folder of results, tables and curves")] = _OUTPUT,
-    cache: Annotated[Path, typer.Option(help="folder where finished jobs and teachers' answers are kept")] = _CACHE,
+    cache: Annotated[Path, typer.Option(help="folder for finished jobs and teachers' soft labels")] = _CACHE,
     quick: Annotated[bool, typer.Option("--quick", help="one seed, few rows, two budgets: minutes, no result")] = False,
     workers: Annotated[int, typer.Option(help="processes", min=1)] = 2,
 ) -> None:
@@ -62,7 +62,7 @@ def frontier(
     is_ablation = methods == "ablation"
     if output == _OUTPUT and (quick or budgets or is_ablation):
         output = Path("build/frontier")  # other jobs than those of the results
-    elif output == _OUTPUT:  # part of a run is added to the results
+    elif output == _OUTPUT:  # the jobs of this run are added to the results
         every = jobs_of(DATASETS, max(seeds, N_SEEDS), BUDGETS, METHODS)
     store = Store(cache / "jobs")
     restore(read_results(output), every, store)

@@ -1,4 +1,4 @@
-"""``repsketch paper``: the paper's experiments, run, kept and written down."""
+"""``repsketch paper``: runs the paper's experiments and writes results and tables."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ def paper(
     output: Annotated[Path, typer.Option("--output", "-o", help="folder of results, tables and figures")] = Path(
         "bench/results/paper"
     ),
-    cache: Annotated[Path, typer.Option(help="folder where trained networks and finished jobs are kept")] = _CACHE,
+    cache: Annotated[Path, typer.Option(help="folder for trained networks and finished jobs")] = _CACHE,
     workers: Annotated[int, typer.Option(help="processes", min=1)] = 2,
 ) -> None:
     """Every number of the paper's tables and figure beside ours. Stop it and start it again: it goes on."""
@@ -42,7 +42,7 @@ def paper(
     run_jobs(jobs, store, cache, n_workers=workers)
     results = collect(jobs, store)
     if quick and output == Path("bench/results/paper"):
-        output = Path("build/paper-quick")  # a quick look must not replace results
+        output = Path("build/paper-quick")  # a quick run must not replace results
     write_results(results, output)
     draw_frontier(results, output)
     draw_convergence(results, output)

@@ -9,12 +9,12 @@ from repsketch.train.recipes import Recipe
 from repsketch.train.training_data import TrainingData
 from repsketch.train.trials import Refit
 
-AS_GROWN = Refit(1e12, is_proximal=True)  # holds counters where the greedy choice left them; they are just rounded
+AS_GROWN = Refit(1e12, is_proximal=True)  # so strong that counters stay as chosen greedily, and are only rounded
 
 
 @dataclass(frozen=True)
 class Ablation:
-    """What is left of a search: recipes, or what is tried in their place; ways to refit; whether a teacher is heard."""
+    """What is left of a search: recipes or their replacements, ways to refit, and whether soft labels are used."""
 
     change: Callable[[Recipe], Recipe | None] = lambda recipe: recipe
     has_refits: bool = True

@@ -1,4 +1,4 @@
-"""One dataset with one seed, as all methods see it: training rows, rows held out, a teacher's answers, test rows."""
+"""One dataset with one seed, the same for all methods: training rows, validation rows, soft labels, test rows."""
 
 import hashlib
 from dataclasses import asdict, dataclass, replace
@@ -59,7 +59,7 @@ class Case:
 
     @cached_property
     def plain(self) -> TrainingData:
-        """What is learned, without a teacher."""
+        """The training data, without a teacher."""
         table = self.table
         labels = table.y_train[:, None].astype(np.float64)
         if table.n_classes > 2:
@@ -70,9 +70,9 @@ class Case:
             classes=classes, n_categories=dict(table.n_categories), seed=self.seed,
         )  # fmt: skip
 
-    def taught(self, answers: np.ndarray) -> TrainingData:
-        """What is learned, with a teacher's answers (n, C): chances, or values."""
-        return self.plain.with_soft_labels(answers)
+    def taught(self, soft_labels: np.ndarray) -> TrainingData:
+        """The training data with a teacher's soft labels (n, C): probabilities, or values."""
+        return self.plain.with_soft_labels(soft_labels)
 
     def score(self, outputs: np.ndarray) -> float:
         """Accuracy, or mean absolute error, of outputs (n, C) for the test rows."""
@@ -81,7 +81,7 @@ class Case:
         return float((to_choice(outputs) == self.table.y_test).mean())
 
 
-def answers_path(cache: Path, job: Job) -> Path:
-    """Where the answers of a job's teacher are kept."""
+def soft_labels_path(cache: Path, job: Job) -> Path:
+    """Where the soft labels of a job's teacher are stored."""
     teacher = replace(job, method="teacher", budgets=())
-    return cache / "answers" / f"{teacher.key}.npy"
+    return cache / "soft_labels" / f"{teacher.key}.npy"

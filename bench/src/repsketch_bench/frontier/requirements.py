@@ -1,9 +1,9 @@
-"""What was asked of ours beforehand, and whether it is reached: scores at fixed bytes, bytes at fixed scores."""
+"""Requirements that were set beforehand, and whether ours meets them: scores at fixed bytes, bytes at fixed scores."""
 
 from statistics import mean
 
 from ..paper.printed import PRINTED
-from ..paper.results import over_seeds, spread
+from ..paper.results import mean_and_deviation, over_seeds
 from ..paper.tables import table, titled
 from .margins import Results, budgets_of, peers_of, scores_of
 from .settings import OURS
@@ -27,7 +27,7 @@ TIMES = 10.0  # the paper's own reduction
 
 
 def floors_table(results: Results) -> str:
-    """Scores asked for at a size, ours, and whether that is enough."""
+    """Scores required at a size, ours, and whether that is enough."""
     rows = []
     for name, budget, floor in FLOORS:
         if name not in results or not (scores := list(scores_of(results[name], OURS, budget).values())):
@@ -35,9 +35,14 @@ def floors_table(results: Results) -> str:
         is_less = results[name]["metric"] != "accuracy"
         is_reached = mean(scores) <= floor if is_less else mean(scores) >= floor
         sign = "≤" if is_less else "≥"
-        row = [titled(name, results[name]), size(budget), f"{sign} {floor:g}", spread(scores, 3 if is_less else 4)]
+        row = [
+            titled(name, results[name]),
+            size(budget),
+            f"{sign} {floor:g}",
+            mean_and_deviation(scores, 3 if is_less else 4),
+        ]
         rows.append([*row, "yes" if is_reached else "**no**"])
-    return table(["", "bytes", "asked", "ours", "reached"], rows) if rows else NOTHING
+    return table(["", "bytes", "required", "ours", "reached"], rows) if rows else NOTHING
 
 
 def reductions_table(results: Results, networks: Results) -> str:
@@ -67,7 +72,7 @@ def reductions_table(results: Results, networks: Results) -> str:
             text = f"{times:,.0f}x: {score:.{digits}f} in {nbytes:,.0f} bytes"
             row.append(text if times >= TIMES * printed else f"**{text}**")
         rows.append(row)
-    header = ["", "our network", "the paper", "asked", "ours, as good as our network", "ours, as good as any peer"]
+    header = ["", "our network", "the paper", "required", "ours, as good as our network", "ours, as good as any peer"]
     return table(header, rows) if rows else NOTHING
 
 

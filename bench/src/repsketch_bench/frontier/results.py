@@ -1,4 +1,4 @@
-"""From kept jobs to one result file a dataset, and back: what results hold need not be run again."""
+"""From stored jobs to one result file a dataset, and back: jobs in results are not run again."""
 
 import json
 from collections.abc import Iterable
@@ -18,12 +18,12 @@ def collect(jobs: Iterable[Job], store: Store) -> dict[str, dict[str, Any]]:
     """One result a dataset: what every finished job found, by method and seed, and the seconds of each by its key."""
     results: dict[str, dict[str, Any]] = {}
     for job in jobs:
-        if (kept := store.find(job)) is None:
+        if (stored := store.find(job)) is None:
             continue
         if job.dataset not in results:
             results[job.dataset] = _empty(job)
-        result, found = results[job.dataset], kept["found"]
-        result["jobs"][job.key] = kept["seconds"]
+        result, found = results[job.dataset], stored["found"]
+        result["jobs"][job.key] = stored["seconds"]
         result["found"].setdefault(job.method, {})[str(job.seed)] = found
         if job.method == "teacher":
             result["note"] = found["note"]
@@ -40,9 +40,9 @@ def _empty(job: Job) -> dict[str, Any]:
         "note": "",
         "environment": environment(),
         "settings": {
-            "n_rough": tuning.QUICK_SCREENED if job.is_quick else tuning.N_SCREENED,
-            "n_thorough": tuning.QUICK_FINAL if job.is_quick else tuning.N_FINAL,
-            "rough_rows": tuning.SCREENING_ROWS,
+            "n_screened": tuning.QUICK_SCREENED if job.is_quick else tuning.N_SCREENED,
+            "n_final": tuning.QUICK_FINAL if job.is_quick else tuning.N_FINAL,
+            "screening_rows": tuning.SCREENING_ROWS,
             "most_rows": MOST_ROWS,
             "n_folds": N_FOLDS,
         },
@@ -52,7 +52,7 @@ def _empty(job: Job) -> dict[str, Any]:
 
 
 def restore(results: dict[str, dict[str, Any]], jobs: Iterable[Job], store: Store) -> None:
-    """Keep again those jobs that are part of results: a cache may be lost, results are not."""
+    """Put those jobs back into the store that results have: a cache may be lost, results are not."""
     for job in jobs:
         seconds = results.get(job.dataset, {}).get("jobs", {}).get(job.key)
         if seconds is not None and store.find(job) is None:

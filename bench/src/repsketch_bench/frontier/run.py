@@ -22,7 +22,7 @@ from .. import jobs as any_jobs
 from ..jobs import Store
 from ..peers import PEERS
 from .ablation import ABLATIONS, Ablation
-from .case import Case, Job, answers_path
+from .case import Case, Job, soft_labels_path
 from .settings import OURS, SECONDS
 
 
@@ -49,7 +49,7 @@ def teacher_of(job: Job) -> Job | None:
 
 
 def run_jobs(jobs: list[Job], store: Store, cache: Path, *, n_workers: int = 2, progress: bool = True) -> None:
-    """Run those jobs whose result is not kept yet."""
+    """Run those jobs whose result is not stored yet."""
     any_jobs.run_jobs(
         jobs,
         store,
@@ -66,24 +66,24 @@ def run_job(job: Job, cache: Path) -> dict[str, Any]:
     """What one job finds, with the seconds it took."""
     started = time.perf_counter()
     case = Case(job.dataset, job.seed, job.is_quick)
-    path = answers_path(cache, job)
+    path = soft_labels_path(cache, job)
     if job.method == "teacher":
         found = _teach(case, path)
     else:
-        if not path.exists():  # the teacher's result was restored, its answers were not
+        if not path.exists():  # the teacher's result was restored, its soft labels were not
             _teach(case, path)
-        problem = case.taught(np.load(path, allow_pickle=False))
-        entries = _peer(case, problem, job) if job.method in PEERS else _ours(case, problem, job)
+        data = case.taught(np.load(path, allow_pickle=False))
+        entries = _peer(case, data, job) if job.method in PEERS else _ours(case, data, job)
         found = {str(budget): entry for budget, entry in entries}
     return {"found": found, "seconds": time.perf_counter() - started}
 
 
 def _teach(case: Case, path: Path) -> dict[str, Any]:
-    from .teachers import best_answers
+    from .teachers import best_soft_labels
 
-    answers, found = best_answers(case)
+    soft_labels, found = best_soft_labels(case)
     content = io.BytesIO()
-    np.save(content, answers.astype(np.float32))
+    np.save(content, soft_labels.astype(np.float32))
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, content.getvalue())
     table = case.table
@@ -92,17 +92,15 @@ def _teach(case: Case, path: Path) -> dict[str, Any]:
     return found | sizes | {"metric": metric, "note": table.note}
 
 
-def _ours(case: Case, problem: TrainingData, job: Job) -> Iterable[tuple[int, dict[str, Any]]]:
-    """The best sketch of every budget, rising; one that is better than any larger one is taken again, as of peers."""
+def _ours(case: Case, data: TrainingData, job: Job) -> Iterable[tuple[int, dict[str, Any]]]:
+    """The best sketch within every budget, rising; a smaller one that is better is taken again, as for peers."""
     best: Trial | None = None
     ablation = ABLATIONS.get(job.method, Ablation())
-    problem = ablation.data(problem)
+    data = ablation.data(data)
     for budget in sorted(job.budgets):
         started = time.perf_counter()
         try:
-            found = search(
-                problem, budget, seed=job.seed, progress=False, change=ablation.change, effort=ablation.effort
-            )
+            found = search(data, budget, seed=job.seed, progress=False, change=ablation.change, effort=ablation.effort)
         except InputError as error:  # nothing of the kind is so small
             yield budget, {"reason": str(error)}
             continue
@@ -121,12 +119,12 @@ def _ours(case: Case, problem: TrainingData, job: Job) -> Iterable[tuple[int, di
         )
 
 
-def _peer(case: Case, problem: TrainingData, job: Job) -> Iterable[tuple[int, dict[str, Any]]]:
+def _peer(case: Case, data: TrainingData, job: Job) -> Iterable[tuple[int, dict[str, Any]]]:
     """The best model of one kind at every budget."""
     kind, is_distilled = PEERS[job.method]
     started = time.perf_counter()
     options: dict[str, Any] = {"seed": job.seed, "is_distilled": is_distilled, "is_quick": job.is_quick}
-    for budget, model in tuned(kind, problem, job.budgets, **options):
+    for budget, model in tuned(kind, data, job.budgets, **options):
         seconds = time.perf_counter() - started
         if model is None:
             yield budget, {"reason": f"nothing of this kind takes {budget} bytes or fewer"}

@@ -1,4 +1,4 @@
-"""What is run: budgets, methods, and how much less a quick look does."""
+"""What is run: budgets, methods, and how much less a quick run does."""
 
 from ..peers import PEERS
 

@@ -2,7 +2,7 @@
 
 from statistics import mean
 
-from ..paper.results import spread
+from ..paper.results import mean_and_deviation
 from ..paper.tables import named, table, titled
 from .margins import Cell, Results, against, against_best, budgets_of, compare, count, peers_of, scores_of
 from .settings import N_SEEDS, OURS
@@ -12,7 +12,7 @@ NOTHING = "Nothing was measured yet: run `repsketch bench frontier`."
 
 def losses_table(results: Results) -> str:
     """Cells in which some peer is better than ours beyond the noise, the largest loss first."""
-    cells = [cell for cell in against_best(results) if cell.verdict == "loss"]
+    cells = [cell for cell in against_best(results) if cell.outcome == "loss"]
     if not cells:
         return "None." if any(True for _ in against_best(results)) else NOTHING
     cells.sort(key=lambda cell: cell.lead / max(abs(cell.theirs), 1e-12))
@@ -34,7 +34,7 @@ def summary_table(results: Results) -> str:
     """Wins, ties and losses of ours against each peer, and against the best one of each cell."""
     lines = {peer: count(against(results, peer)) for peer in peers_of(results)}
     lines = {"**the best of all, by test score**": count(against_best(results)), **lines}
-    rows = [[peer, *(str(counts[verdict]) for verdict in ("loss", "tie", "win"))] for peer, counts in lines.items()]
+    rows = [[peer, *(str(counts[outcome]) for outcome in ("loss", "tie", "win"))] for peer, counts in lines.items()]
     return table(["ours against", "worse", "within noise", "better"], rows) if peers_of(results) else NOTHING
 
 
@@ -51,7 +51,7 @@ def halved_text(results: Results) -> str:
 
 
 def scores_table(results: Results) -> str:
-    """Test scores of every method at every budget, mean and spread over seeds; the best in bold."""
+    """Test scores of every method at every budget, mean and standard deviation over seeds; the best in bold."""
     rows = []
     methods = [OURS, *peers_of(results)]
     for name, result in results.items():
@@ -62,14 +62,14 @@ def scores_table(results: Results) -> str:
             if not known:
                 continue
             best = (min if is_less else max)(known, key=lambda method: known[method])
-            cells = [spread(values, 3 if is_less else 4) for values in scores.values()]
+            cells = [mean_and_deviation(values, 3 if is_less else 4) for values in scores.values()]
             cells = [f"**{cell}**" if method == best else cell for method, cell in zip(methods, cells, strict=True)]
             rows.append([titled(name, result), size(budget), *cells])
     return table(["", "bytes", *methods], rows) if rows else NOTHING
 
 
 def short_table(results: Results, budgets: tuple[int, ...] = (512, 1024, 4096)) -> str:
-    """Ours, mean and spread, beside the best peer at a few budgets; a star marks a lead beyond the noise."""
+    """Ours (mean, standard deviation) beside the best peer at a few budgets; a star marks a lead beyond the noise."""
     cells = {(cell.dataset, cell.budget): cell for cell in against_best(results)}
     rows = []
     for name, result in results.items():
@@ -83,8 +83,8 @@ def short_table(results: Results, budgets: tuple[int, ...] = (512, 1024, 4096)) 
 
 
 def _duel(cell: Cell, scores: list[float], n_digits: int) -> str:
-    stars = {"win": ("*", ""), "loss": ("", "*"), "tie": ("", "")}[cell.verdict]
-    return f"{spread(scores, n_digits)}{stars[0]} / {cell.theirs:.{n_digits}f}{stars[1]} ({cell.peer})"
+    stars = {"win": ("*", ""), "loss": ("", "*"), "tie": ("", "")}[cell.outcome]
+    return f"{mean_and_deviation(scores, n_digits)}{stars[0]} / {cell.theirs:.{n_digits}f}{stars[1]} ({cell.peer})"
 
 
 def readme_text(results: Results) -> str:
@@ -108,7 +108,7 @@ def ablation_table(results: Results) -> str:
         for dataset, result in results.items():
             for budget in budgets_of(results):
                 cell = compare(dataset, result, name, budget)
-                star = "*" if cell is not None and cell.verdict != "tie" else ""
+                star = "*" if cell is not None and cell.outcome != "tie" else ""
                 row.append("–" if cell is None else f"{lead_text(cell, digits(results, cell))}{star}")
         rows.append(row)
     columns = [
@@ -120,7 +120,7 @@ def ablation_table(results: Results) -> str:
 
 
 def teachers_table(results: Results) -> str:
-    """Rows, and which teacher answered best the rows it had not seen, by seeds."""
+    """Rows, and which teacher had the smallest out-of-fold loss, by seeds."""
     rows = []
     for name, result in results.items():
         found = list(result["found"].get("teacher", {}).values())
@@ -143,8 +143,8 @@ def run_text(results: Results) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in first["environment"]["libraries"].items())
     settings = first["settings"]
     text = (
-        f"{_seeds_text(results)} {settings['n_rough']} settings of every peer tried on {settings['rough_rows']:,} "
-        f"rows, the best {settings['n_thorough']} again on all (at most "
+        f"{_seeds_text(results)} {settings['n_screened']} settings of every peer tried on "
+        f"{settings['screening_rows']:,} rows, the best {settings['n_final']} again on all (at most "
         f"{settings['most_rows']:,}){_tried_by_ours(results)}; {first['environment']['cpu']}; {versions}."
     )
     notes = [f"- {name}: {result['note']}" for name, result in results.items() if result["note"]]
@@ -157,7 +157,7 @@ def _seeds_text(results: Results) -> str:
     counts = [len(result["found"].get(method, {})) for result in results.values() for method in methods]
     n_seeds = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
     if min(counts) < N_SEEDS:
-        return f"**Not finished: {n_seeds} of {N_SEEDS} seeds; what differs may be chance.**"
+        return f"**Not finished: {n_seeds} of {N_SEEDS} seeds; differences may be noise.**"
     return f"{n_seeds} seeds."
 
 
@@ -170,7 +170,7 @@ def _tried_by_ours(results: Results) -> str:
 
 
 def size(nbytes: int) -> str:
-    """A budget as people say it.
+    """A budget in bytes or kilobytes.
 
     >>> size(512), size(4096)
     ('512 B', '4 KB')
@@ -185,7 +185,7 @@ def digits(results: Results, cell: Cell) -> int:
 
 def lead_text(cell: Cell, n_digits: int) -> str:
     """Mean lead and its noise."""
-    noise = f" ± {cell.noise:.{n_digits}f}" if len(cell.leads) > 1 else ""
+    noise = f" ± {cell.noise:.{n_digits}f}" if len(cell.differences) > 1 else ""
     return f"{cell.lead:+.{n_digits}f}{noise}"
 
 
@@ -195,16 +195,16 @@ def chosen_on(results: Results, *, is_set_aside: bool = False) -> Results:
 
 
 def tables_text(results: Results) -> str:
-    """All tables, each under its heading; datasets set aside in a part of their own."""
-    parts = []
+    """All tables, each under its heading; datasets set aside in a section of their own."""
+    sections = []
     for is_set_aside in (False, True):
         some = chosen_on(results, is_set_aside=is_set_aside)
         if some:
             where = " on data set aside" if is_set_aside else ""
-            parts += [
+            sections += [
                 (f"Where a peer is better{where}", losses_table(some)),
                 (f"Ours against each{where}", f"{summary_table(some)}\n\n{halved_text(some)}"),
                 (f"All scores{where}", scores_table(some)),
                 (f"Data and teachers{where}", teachers_table(some)),
             ]
-    return "\n\n".join(f"## {title}\n\n{body}" for title, body in [*parts, ("Run", run_text(results))]) + "\n"
+    return "\n\n".join(f"## {title}\n\n{body}" for title, body in [*sections, ("Run", run_text(results))]) + "\n"

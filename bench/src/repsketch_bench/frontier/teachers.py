@@ -1,4 +1,4 @@
-"""Teachers: boosted trees, a network, or the mean of both, whichever answers best rows it has not seen."""
+"""Teachers: boosted trees, a network, or the mean of both, whichever has the smallest out-of-fold loss."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,41 +18,44 @@ from .case import Case
 HIDDEN, STEPS, BATCH_SIZE = (128, 64), 3_000, 256
 LEAVES, RATE, MOST_ROUNDS, PATIENCE = 31, 0.05, 600, 40
 STOPPING_FRACTION = 0.1
-#: Inputs and labels to learn from -> a function of inputs that gives chances or values (n, C).
+#: Training inputs and labels -> a function of inputs that gives probabilities or values (n, C).
 Fit = Callable[[np.ndarray, np.ndarray], Callable[[np.ndarray], np.ndarray]]
 
 
-def best_answers(case: Case) -> tuple[np.ndarray, dict[str, Any]]:
-    """Answers (n, C) for the training rows, each from a teacher that has not seen the row, and what was found out.
+def best_soft_labels(case: Case) -> tuple[np.ndarray, dict[str, Any]]:
+    """Out-of-fold soft labels (n, C) of the training rows from the best kind of teacher, with the losses of all kinds.
 
-    What is compared is the loss of these answers on all training rows; test rows play no part.
+    Kinds are compared by the loss of their soft labels on all training rows; test rows are not read.
     """
-    boosted, network = (answers_of(case, fit) for fit in (boosted_fit(case), network_fit(case)))
+    boosted, network = (soft_labels_of(case, fit) for fit in (boosted_fit(case), network_fit(case)))
     found = {"boosted": boosted, "network": network, "mean": 0.5 * (boosted + network)}
-    losses = {name: loss_of(case, answers) for name, answers in found.items()}
+    losses = {name: loss_of(case, soft_labels) for name, soft_labels in found.items()}
     best = min(losses, key=lambda name: losses[name])
     return found[best], {"best": best, "losses": losses}
 
 
-def answers_of(case: Case, fit: Fit) -> np.ndarray:
-    """Out-of-fold answers (n, C) of one kind of teacher; rows held out teach nobody and get the mean of all answers."""
+def soft_labels_of(case: Case, fit: Fit) -> np.ndarray:
+    """Out-of-fold soft labels (n, C) of one kind of teacher.
+
+    Validation rows train no copy; their soft labels are means over all copies.
+    """
     X, y = case.table.X_train, case.table.y_train
-    answers = np.zeros(case.plain.labels.shape)
+    soft_labels = np.zeros(case.plain.labels.shape)
     for inside, outside, weights in Fold.split(len(X), case.plain.train_rows, case.seed):
-        answers[outside] += weights * fit(X[inside], y[inside])(X[outside])
-    return answers
+        soft_labels[outside] += weights * fit(X[inside], y[inside])(X[outside])
+    return soft_labels
 
 
-def loss_of(case: Case, answers: np.ndarray) -> float:
-    """Cross-entropy, or mean absolute error, of answers (n, C) for the training rows."""
+def loss_of(case: Case, soft_labels: np.ndarray) -> float:
+    """Cross-entropy, or mean absolute error, of soft labels (n, C) of the training rows."""
     if case.table.task == "regression":
-        return float(np.abs(answers[:, 0] - case.table.y_train).mean())
-    chances = np.hstack([1.0 - answers, answers]) if answers.shape[1] == 1 else answers
-    return float(-np.log(np.maximum(chances[np.arange(len(chances)), case.table.y_train], 1e-6)).mean())
+        return float(np.abs(soft_labels[:, 0] - case.table.y_train).mean())
+    probabilities = np.hstack([1.0 - soft_labels, soft_labels]) if soft_labels.shape[1] == 1 else soft_labels
+    return float(-np.log(np.maximum(probabilities[np.arange(len(probabilities)), case.table.y_train], 1e-6)).mean())
 
 
 def boosted_fit(case: Case) -> Fit:
-    """LightGBM, stopped when rows it has not seen no longer gain."""
+    """LightGBM with early stopping."""
     lightgbm, table = require("lightgbm", "bench"), case.table
     n_classes = table.n_classes
     params: dict[str, Any] = {**FIXED, "num_leaves": LEAVES, "learning_rate": RATE, "seed": case.seed}
@@ -61,12 +64,12 @@ def boosted_fit(case: Case) -> Fit:
 
     def fit(X: np.ndarray, y: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         order = np.random.default_rng([case.seed, 11]).permutation(len(X))
-        n_held = max(1, int(STOPPING_FRACTION * len(X)))
+        n_validation = max(1, int(STOPPING_FRACTION * len(X)))
         options = {"categorical_feature": list(table.n_categories), "params": FIXED}
-        data = lightgbm.Dataset(X[order[n_held:]], y[order[n_held:]], **options)
-        held = lightgbm.Dataset(X[order[:n_held]], y[order[:n_held]], reference=data, **options)
+        data = lightgbm.Dataset(X[order[n_validation:]], y[order[n_validation:]], **options)
+        validation = lightgbm.Dataset(X[order[:n_validation]], y[order[:n_validation]], reference=data, **options)
         stopping = lightgbm.early_stopping(PATIENCE, verbose=False)
-        booster = lightgbm.train(params, data, MOST_ROUNDS, valid_sets=[held], callbacks=[stopping])
+        booster = lightgbm.train(params, data, MOST_ROUNDS, valid_sets=[validation], callbacks=[stopping])
         return lambda X: booster.predict(X, num_threads=1).reshape(len(X), -1)
 
     return fit
@@ -83,11 +86,11 @@ def network_fit(case: Case) -> Fit:
             batch_size=min(BATCH_SIZE, max(16, len(X) // 16)), dropout=0.1, random_state=case.seed, progress=False,
         )  # fmt: skip
 
-        def answers(X: np.ndarray) -> np.ndarray:
+        def predict(X: np.ndarray) -> np.ndarray:
             with torch.inference_mode():
                 outputs = network(torch.from_numpy(features.values(X))).numpy()
             return TeacherOutputs(outputs, case.table.task, None).soft_labels
 
-        return answers
+        return predict
 
     return fit

@@ -14,7 +14,7 @@ MOST_COUNTERS = 4_096  # larger sketches are not refitted here
 
 
 def ablation_job(case: PaperCase) -> dict[str, Any]:
-    """Test scores by choice; every line differs from "closed form, mean" in what it says."""
+    """Test scores by choice; every line differs from "closed form, mean" in what it names."""
     X, wanted = case.train[0][:REFIT_ROWS], case.labels.values[:REFIT_ROWS]
     found = {}
     for name, sketch in _sketches(case):

@@ -23,7 +23,7 @@ VALIDATION_FRACTION = 0.1  # of the training rows, on which methods choose their
 
 @dataclass(frozen=True)
 class PaperCase:
-    """One dataset with one seed; the teacher is trained when it is first asked for, and kept in ``cache``."""
+    """One dataset with one seed; the teacher is trained on first use, and stored in ``cache``."""
 
     job: Job
     cache: Path
@@ -80,7 +80,7 @@ class PaperCase:
         if path.is_file():
             return read_network(path)
         options = {**self.settings.teacher, "task": self.task, "random_state": self.job.seed, "progress": False}
-        if self.job.is_quick:  # few rows want more passes
+        if self.job.is_quick:  # few rows need more passes
             options["n_epochs"] = max(options["n_epochs"], QUICK_EPOCHS)
         network = fold_network(train_mlp(*self.train, self.settings.sizes.hidden, **options))
         os.makedirs(self.cache, exist_ok=True)
@@ -92,13 +92,13 @@ class PaperCase:
         """What the kernel learns on the training rows: the teacher's values, or its probabilities less one half.
 
         A network's output is its probability, and that is what the paper's loss compares. Log-odds far from 0 would
-        make the kernel spend itself on rows nobody doubts.
+        make the kernel fit mostly rows that are classified with ease.
         """
         labels = as_teacher(self.network, self.task).label(self.train[0])
         if self.task == "regression":
             return labels
-        chance = 1.0 / (1.0 + np.exp(-labels.values.astype(np.float64)))
-        return replace(labels, values=(chance - 0.5).astype(np.float32))
+        probability = 1.0 / (1.0 + np.exp(-labels.values.astype(np.float64)))
+        return replace(labels, values=(probability - 0.5).astype(np.float32))
 
     @property
     def targets(self) -> np.ndarray:

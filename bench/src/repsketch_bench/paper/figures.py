@@ -14,7 +14,7 @@ COLOURS = ("#b2182b", "#ef8a62", "#2166ac", "#67a9cf", "#1b7837", "#7fbc41", "#9
 
 
 def draw_frontier(results: dict[str, dict[str, Any]], folder: Path) -> None:
-    """Figure 2: score against memory reduction for every method, mean and spread over seeds."""
+    """Figure 2: score against memory reduction for every method, mean and standard deviation over seeds."""
     pyplot = pyplot_module()
     figure, axes = grid(pyplot, len(results))
     for axis, (name, result) in zip(axes, results.items(), strict=False):
@@ -64,7 +64,7 @@ def draw_convergence(results: dict[str, dict[str, Any]], folder: Path) -> None:
             axis.plot(x, [point[key] for point in points], style, label=label, lw=1.2, ms=4)
         axis.set_xscale("log")
         axis.set_yscale("log")
-        axis.set_title(f"{named(name, result)}: error over the kernel's spread", fontsize=9)
+        axis.set_title(f"{named(name, result)}: error over the kernel's standard deviation", fontsize=9)
         axis.set_xlabel("rows, L", fontsize=8)
     axes[0].legend(fontsize=7)
     save(figure, folder, "convergence")

@@ -80,7 +80,7 @@ def _plain_sketches(case: PaperCase) -> Callable[[int], Iterator[KernelSketch]]:
 
 
 def _refitted_sketches(case: PaperCase) -> Callable[[int], Iterator[KernelSketch]]:
-    """Refitted sketches of at most so many numbers: each shape on the teacher's answers, the best on labels as well."""
+    """Refitted sketches of at most so many numbers: each shape on the teacher's outputs, the best on labels as well."""
     sizes = case.settings.sizes
     X, _ = case.some
     wanted = case.labels.values[: len(X)]

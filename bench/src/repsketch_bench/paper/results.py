@@ -1,4 +1,4 @@
-"""From kept jobs to one result file a dataset, and from those to rows of tables: means and spreads over seeds."""
+"""From stored jobs to one result file a dataset, and from those to rows of tables: means and deviations over seeds."""
 
 import json
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ def collect(jobs: Iterable[Job], store: Store) -> dict[str, dict[str, Any]]:
     """One result a dataset: what every finished job found, by kind and seed."""
     results: dict[str, dict[str, Any]] = {}
     for job in jobs:
-        if (kept := store.find(job)) is None:
+        if (stored := store.find(job)) is None:
             continue
         sizes = SETTINGS[job.dataset].sizes
         result = results.setdefault(
@@ -36,8 +36,8 @@ def collect(jobs: Iterable[Job], store: Store) -> dict[str, dict[str, Any]]:
                 "found": {},
             },
         )
-        result["seconds"] += kept["seconds"]
-        result["found"].setdefault(job.kind, {})[str(job.seed)] = kept["found"]
+        result["seconds"] += stored["seconds"]
+        result["found"].setdefault(job.kind, {})[str(job.seed)] = stored["found"]
     return results
 
 
@@ -65,7 +65,7 @@ def read_results(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def over_seeds(result: dict[str, Any], kind: str, *path: Any) -> list[float]:
-    """One number of every seed that has it: what ``path`` leads to in what the jobs of this kind found."""
+    """One number of every seed that has it: the entry at ``path`` of what the jobs of this kind found."""
     numbers = []
     for found in result["found"].get(kind, {}).values():
         value: Any = found
@@ -76,10 +76,10 @@ def over_seeds(result: dict[str, Any], kind: str, *path: Any) -> list[float]:
     return numbers
 
 
-def spread(numbers: list[float], digits: int = 4) -> str:
+def mean_and_deviation(numbers: list[float], digits: int = 4) -> str:
     """Mean ± standard deviation.
 
-    >>> spread([0.5, 0.7]), spread([0.25]), spread([])
+    >>> mean_and_deviation([0.5, 0.7]), mean_and_deviation([0.25]), mean_and_deviation([])
     ('0.6000 ± 0.1414', '0.2500', '–')
     """
     if not numbers:

@@ -45,7 +45,7 @@ def teacher_of(job: Job) -> Job | None:
 
 
 def run_jobs(jobs: list[Job], store: Store, cache: Path, *, n_workers: int = 2, progress: bool = True) -> None:
-    """Run those jobs whose result is not kept yet."""
+    """Run those jobs whose result is not stored yet."""
     any_jobs.run_jobs(
         jobs,
         store,

@@ -17,7 +17,7 @@ from .case import PaperCase
 from .settings import DISTILL, QUICK_STEPS, STEPS
 
 DELTA = 0.05  # of Theorem 2, in the plot of convergence
-N_BUCKETS, N_ASKED = 64, 500
+N_BUCKETS, N_QUERIES = 64, 500
 
 #: The paper does not say which hash it used. Its 2^K buckets for K codes are those of sign bits; the kernel that its
 #: theory is about is the Euclidean one, whose codes have to be hashed into so few buckets. Both, and a linear term.
@@ -108,10 +108,10 @@ def _size(model: Any) -> dict[str, Any]:
 def convergence_job(case: PaperCase) -> dict[str, Any]:
     """How far medians of means over L rows are from their kernel, beside Theorem 2's bound (erratum 1).
 
-    Errors are in units of the kernel's spread over the rows asked, so that datasets can share a plot.
+    Errors are in standard deviations of the kernel's outputs, so that datasets can share a plot.
     """
     kernel = distill_kernel(case)
-    X = case.test[0][:N_ASKED]
+    X = case.test[0][:N_QUERIES]
     wanted = kernel.outputs(X)[:, 0]
     unit = float(wanted.std()) or 1.0
     values, weights = np.clip(kernel.kernel_matrix(X), 0.0, 1.0), kernel.weights[:, 0]

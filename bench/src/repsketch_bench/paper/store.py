@@ -1,4 +1,4 @@
-"""What a job of the paper's experiments is, and under which name its result is kept."""
+"""What a job of the paper's experiments is, and under which name its result is stored."""
 
 import hashlib
 import os

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ..datasets import PAPER_SIZES
 from .printed import PRINTED
-from .results import over_seeds, spread
+from .results import mean_and_deviation, over_seeds
 from .settings import REDUCTIONS, TABLE_REDUCTIONS
 
 #: How far a refitted sketch of the paper's size may be behind our network: half a point, 0.03 and 0.15 of MAE.
@@ -58,14 +58,14 @@ def main_table(results: Results) -> str:
     rows = []
     for name, result in results.items():
         printed, digits = PRINTED[name], 4 if result["task"] == "classification" else 3
-        network = spread(over_seeds(result, "teacher", "score"), digits)
-        cells = [spread(over_seeds(result, "stages", *path, "score"), digits) for path in columns.values()]
+        network = mean_and_deviation(over_seeds(result, "teacher", "score"), digits)
+        cells = [mean_and_deviation(over_seeds(result, "stages", *path, "score"), digits) for path in columns.values()]
         paper = f"{printed.network:g} / {printed.kernel:g} / {printed.sketch:g}"
         rows.append([titled(name, result), paper, network, *cells])
     return table(["", "the paper's NN / Kernel / RS", "NN", *columns], rows)
 
 
-def verdict_table(results: Results) -> str:
+def outcome_table(results: Results) -> str:
     """Whether its own method reaches the paper's figure, and what is left of our network once counters are refitted.
 
     Which hash, and whether with a linear term, is chosen by the validation rows, mean over seeds.
@@ -84,12 +84,12 @@ def verdict_table(results: Results) -> str:
             [
                 titled(name, result),
                 f"{printed.sketch:g}",
-                f"{spread(scores['sketch'])} ({plain})",
+                f"{mean_and_deviation(scores['sketch'])} ({plain})",
                 "yes" if is_reached else "**no**",
                 f"{network:.4f}",
-                f"{spread(scores['refitted'])} ({refitted})",
+                f"{mean_and_deviation(scores['refitted'])} ({refitted})",
                 f"{gap:+.4f}",
-                "yes" if gap >= -ALLOWED[name] else f"**no** ({ALLOWED[name]:g} asked)",
+                "yes" if gap >= -ALLOWED[name] else f"**no** ({ALLOWED[name]:g} required)",
             ]
         )
     header = ["", "the paper's RS", "ours, as in the paper", "reached", "our NN", "RS refitted", "lead", "close"]
@@ -123,7 +123,7 @@ def readme_table(results: Results) -> str:
         printed, digits = PRINTED[name], 4 if result["task"] == "classification" else 3
         plain = _chosen(result, PAPER_VARIANTS, "sketch")
         refitted = _chosen(result, (*PAPER_VARIANTS, "linear term"), "refitted")
-        stages = [spread(over_seeds(result, "stages", *path), digits)
+        stages = [mean_and_deviation(over_seeds(result, "stages", *path), digits)
                   for path in ((plain, "sketch", "score"), (refitted, "refitted", "score"))]  # fmt: skip
         network = over_seeds(result, "teacher", "n_numbers")[0]
         numbers, size, small = (
@@ -134,7 +134,7 @@ def readme_table(results: Results) -> str:
             [
                 titled(name, result),
                 f"{printed.network:g} → {printed.sketch:g}",
-                spread(over_seeds(result, "teacher", "score"), digits),
+                mean_and_deviation(over_seeds(result, "teacher", "score"), digits),
                 *stages,
                 f"{numbers:,.0f} ({network / numbers:.0f}x fewer)",
                 f"{size:,.0f} → {small:,.0f}",
@@ -148,10 +148,10 @@ def wins_table(results: Results) -> str:
     rows = []
     for ours in METHODS[:2]:
         for title, others in (("pruning and distillation", PAPER_METHODS), ("all other methods", METHODS[2:])):
-            leads = [line.leads for line in _winners(results, TABLE_REDUCTIONS, ours, others)]
-            clear = [mean(lead) for lead in leads if not _is_noise(lead)]
+            differences = [line.differences for line in _winners(results, TABLE_REDUCTIONS, ours, others)]
+            clear = [mean(lead) for lead in differences if not _is_noise(lead)]
             won, lost = sum(lead > 0 for lead in clear), sum(lead < 0 for lead in clear)
-            rows.append([ours, title, f"{won}", f"{len(leads) - won - lost}", f"{lost}"])
+            rows.append([ours, title, f"{won}", f"{len(differences) - won - lost}", f"{lost}"])
     cases = f"{len(results)} datasets at {', '.join(f'{r}x' for r in TABLE_REDUCTIONS)} fewer numbers"
     return table([cases, "against the best of", "better", "within noise", "worse"], rows)
 
@@ -222,7 +222,7 @@ class _Line(NamedTuple):
     ours: float
     best: str  # of the others
     best_score: float
-    leads: list[float]  # of ours, by seed; positive is better
+    differences: list[float]  # of ours, by seed; positive is better
 
 
 def _winners(
@@ -235,8 +235,8 @@ def _winners(
             scores = {method: found for method in (ours, *others) if (found := scores_of(result, method, reduction))}
             if ours in scores and len(scores) > 1:
                 best = max(scores.keys() - {ours}, key=lambda method: (sign * mean(scores[method]), method))
-                leads = [sign * (a - b) for a, b in zip(scores[ours], scores[best], strict=True)]
-                yield _Line(named(name, result), reduction, mean(scores[ours]), best, mean(scores[best]), leads)
+                differences = [sign * (a - b) for a, b in zip(scores[ours], scores[best], strict=True)]
+                yield _Line(named(name, result), reduction, mean(scores[ours]), best, mean(scores[best]), differences)
 
 
 def winners_table(results: Results, reductions: Iterable[int] = TABLE_REDUCTIONS) -> str:
@@ -248,33 +248,33 @@ def winners_table(results: Results, reductions: Iterable[int] = TABLE_REDUCTIONS
         [
             line.dataset,
             f"{line.reduction}x",
-            f"**{METHODS[0] if mean(line.leads) > 0 else line.best}**",
+            f"**{METHODS[0] if mean(line.differences) > 0 else line.best}**",
             f"{line.ours:.4f}",
             f"{line.best_score:.4f} ({line.best})",
-            _lead(line.leads),
+            _lead(line.differences),
         ]
         for line in _winners(results, reductions)
     ]
     return table(["", "reduction", "winner", METHODS[0], "best other", "the sketch's lead"], rows)
 
 
-def _lead(leads: list[float]) -> str:
+def _lead(differences: list[float]) -> str:
     """Mean and two standard errors; a lead within them is called noise.
 
     >>> _lead([0.01, 0.012]), _lead([-0.01, 0.012]), _lead([0.5])
     ('+0.0110 ± 0.0020', '+0.0010 ± 0.0220, noise', '+0.5000')
     """
-    if len(leads) == 1:
-        return f"{mean(leads):+.4f}"
-    return f"{mean(leads):+.4f} ± {_two_errors(leads):.4f}" + (", noise" if _is_noise(leads) else "")
+    if len(differences) == 1:
+        return f"{mean(differences):+.4f}"
+    return f"{mean(differences):+.4f} ± {_two_errors(differences):.4f}" + (", noise" if _is_noise(differences) else "")
 
 
-def _two_errors(leads: list[float]) -> float:
-    return 2.0 * stdev(leads) / len(leads) ** 0.5
+def _two_errors(differences: list[float]) -> float:
+    return 2.0 * stdev(differences) / len(differences) ** 0.5
 
 
-def _is_noise(leads: list[float]) -> bool:
-    return len(leads) > 1 and abs(mean(leads)) <= _two_errors(leads)
+def _is_noise(differences: list[float]) -> bool:
+    return len(differences) > 1 and abs(mean(differences)) <= _two_errors(differences)
 
 
 def curve_table(results: Results) -> str:
@@ -333,7 +333,7 @@ def grouped_table(results: Results) -> str:
             for stage, path in stages.items():
                 random = over_seeds(result, "teacher" if stage == "NN" else "stages", *path[stage == "NN" :], "score")
                 grouped = over_seeds(result, "grouped", *path, "score")
-                rows.append([named(name, result), stage, spread(random), spread(grouped)])
+                rows.append([named(name, result), stage, mean_and_deviation(random), mean_and_deviation(grouped)])
     return table(["", "stage", "random split", "equal rows on one side"], rows)
 
 
@@ -350,8 +350,8 @@ def mean_score(result: dict[str, Any], method: str, reduction: int) -> float | N
 
 def tables_text(results: Results) -> str:
     """All tables, each under its heading."""
-    parts = [
-        ("Is the paper's figure reached?", verdict_table(results)),
+    sections = [
+        ("Is the paper's figure reached?", outcome_table(results)),
         ("Table 1: scores", main_table(results)),
         ("Table 1: memory and operations", cost_table(results)),
         ("Table 2: data and settings", settings_table(results)),
@@ -363,5 +363,5 @@ def tables_text(results: Results) -> str:
         ("Equal rows on one side", grouped_table(results)),
     ]
     notes = [f"- {result['note']}" for result in results.values() if result["note"]]
-    text = "\n\n".join(f"## {title}\n\n{body}" for title, body in parts)
+    text = "\n\n".join(f"## {title}\n\n{body}" for title, body in sections)
     return text + ("\n\n" + "\n".join(notes) if notes else "") + "\n"

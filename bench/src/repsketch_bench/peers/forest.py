@@ -17,16 +17,16 @@ from repsketch.model.numbers import decode_bfloat16
 from repsketch.train.training_data import TrainingData
 
 VARIANTS = (("random", 1.0), ("random", "sqrt"), ("extra", 1.0))  # and the share of columns a split looks at
-HARD_VARIANTS = VARIANTS[1:]  # of many classes: a leaf keeps its likeliest one, not all chances
+HARD_VARIANTS = VARIANTS[1:]  # of many classes: a leaf stores its likeliest one, not all probabilities
 LEAVES = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 N_SIZES = 4  # of those, tried at a budget
 MOST_TREES, MOST_ROWS_A_TREE = 48, 8_000  # more trees hardly help, and more rows take minutes
-_RARE = 0.005  # chances are kept this far from 0 and 1
+_RARE = 0.005  # probabilities are clipped this far from 0 and 1
 
 
 @dataclass(frozen=True, eq=False)
 class Grown:
-    """Trees, with the leaves (number of leaves, C) of each: chances less those of all rows, or values."""
+    """Trees, with the leaves (number of leaves, C) of each: probabilities less the means over all rows, or values."""
 
     trees: list[Any]
     numbers: list[np.ndarray]  # of every node of a tree: which leaf it is
@@ -44,7 +44,7 @@ class Forest(PeerMethod):
 
     @cached_property
     def features(self) -> Features:
-        """Columns as numbers; order is all that trees see, so that centers and scales are not kept."""
+        """Columns as numbers; order is all that trees see, so that centers and scales are not stored."""
         return Features.of(self.data)
 
     def _is_hard(self, setting: Settings) -> bool:
@@ -78,12 +78,12 @@ class Forest(PeerMethod):
         grown = self._grown[repr(setting)]
         nbytes = np.cumsum([self._tree_nbytes(setting, len(leaves)) for leaves in grown.leaves])
         n_trees = int(np.searchsorted(nbytes, room, side="right"))
-        trees, numbers, parts = grown.trees[:n_trees], grown.numbers[:n_trees], grown.leaves[:n_trees]
-        counts = np.array([len(part) for part in parts])
-        leaves = np.concatenate(parts)
-        whole, step = integer_leaves(leaves)
+        trees, numbers, leaves_by_tree = grown.trees[:n_trees], grown.numbers[:n_trees], grown.leaves[:n_trees]
+        counts = np.array([len(leaves) for leaves in leaves_by_tree])
+        leaves = np.concatenate(leaves_by_tree)
+        integers, step = integer_leaves(leaves)
         offset = stored_offset(data, self._middle)
-        stored = {"leaves": whole, "step": step, "offset": offset}
+        stored = {"leaves": integers, "step": step, "offset": offset}
         is_hard = self._is_hard(setting)
         if is_hard:
             stored = {"leaves": leaves.argmax(axis=1).astype(np.uint8 if data.n_outputs <= 256 else np.uint16)}
@@ -112,12 +112,12 @@ class Forest(PeerMethod):
 
     @cached_property
     def _middle(self) -> np.ndarray:
-        """What leaves are counted from, (C,): mean chances, or the middle of the values."""
+        """The offset of all leaves, (C,): mean probabilities, or the median of the values."""
         is_values = self.data.task == "regression"
         return self.data.middle if is_values else self.data.labels[self.data.train_rows].mean(axis=0)
 
     def _grow(self, setting: Settings, room: int) -> Grown:
-        """Trees by squared distance, which for chances is Gini's; leaves hold means, or medians of values."""
+        """Trees by squared distance, which for probabilities is Gini's; leaves hold means, or medians of values."""
         ensemble, data = require("sklearn.ensemble", "bench"), self.data
         is_random = setting["variant"] == "random"
         kind = ensemble.RandomForestRegressor if is_random else ensemble.ExtraTreesRegressor
@@ -154,10 +154,10 @@ def _medians(places: np.ndarray, targets: np.ndarray, means: np.ndarray) -> np.n
     )
 
 
-def _log_odds(chances: np.ndarray) -> np.ndarray:
-    """Log-odds (n, 1) or logits (n, C) of chances, kept from 0 and 1."""
-    chances = np.clip(chances, _RARE, 1.0 - _RARE)
-    return np.log(chances / (1.0 - chances)) if chances.shape[1] == 1 else np.log(chances)
+def _log_odds(probabilities: np.ndarray) -> np.ndarray:
+    """Log-odds (n, 1) or logits (n, C) of probabilities, clipped away from 0 and 1."""
+    probabilities = np.clip(probabilities, _RARE, 1.0 - _RARE)
+    return np.log(probabilities / (1.0 - probabilities)) if probabilities.shape[1] == 1 else np.log(probabilities)
 
 
 def fit(data: TrainingData, nbytes: int, *, seed: int = 0, is_distilled: bool = False) -> PeerModel | None:

@@ -24,7 +24,7 @@ _ROWS = 4_096  # computed at a time
 
 
 class Fourier(GradientTrained):
-    """Frequencies from a seed, which is all that is kept of them, for several widths of a Gaussian kernel."""
+    """Frequencies from a seed, which is all that is stored of them, for several widths of a Gaussian kernel."""
 
     name = "Fourier features"
 
@@ -47,7 +47,7 @@ class Fourier(GradientTrained):
     def fit(self, shape: Any, settings: list[Settings]) -> list[PeerModel]:
         """Models of one kernel and so many features."""
         width, n_features = shape
-        kept = {
+        kernel = {
             "seed": np.array([self.seed], np.uint32),
             "width": encode_bfloat16(np.array([1.0 / (width * self._bandwidth)])),
         }
@@ -55,18 +55,18 @@ class Fourier(GradientTrained):
         def waves(stored: Mapping[str, np.ndarray], values: np.ndarray) -> np.ndarray:
             return cosines(int(stored["seed"][0]), decode_bfloat16(stored["width"])[0], n_features, values)
 
-        train, held = (
-            TrainingRows.of(self.data, rows, waves(kept, train.values.numpy()))
-            for rows, train in zip((self.data.train_rows, self.data.validation_rows), self.row_sets, strict=True)
+        train, validation = (
+            TrainingRows.of(self.data, rows, waves(kernel, inputs.values.numpy()))
+            for rows, inputs in zip((self.data.train_rows, self.data.validation_rows), self.row_sets, strict=True)
         )
         stack = Layers((n_features, self.data.n_outputs), len(settings), self.seed)
         return [
             self.model(
-                kept | stack.stored(numbers, self.data),
+                kernel | stack.stored(numbers, self.data),
                 setting | {"n_features": n_features, "stopped": float(numbers["stopped"])},
                 lambda stored, values: layers_outputs(stored, 1, waves(stored, values)),
             )
-            for setting, numbers in zip(settings, self.trained(stack, settings, (train, held)), strict=True)
+            for setting, numbers in zip(settings, self.trained(stack, settings, (train, validation)), strict=True)
         ]
 
 

@@ -68,7 +68,7 @@ class Kernels(Stack):
 
 
 def kernels_outputs(stored: Mapping[str, np.ndarray], values: np.ndarray) -> np.ndarray:
-    """Outputs (n, C) from what is kept and values (n, D)."""
+    """Outputs (n, C) from the stored arrays and values (n, D)."""
     matrix, points, weights = (
         stored[name] * decode_bfloat16(stored[steps])
         for name, steps in (("matrix", "matrix_steps"), ("points", "points_step"), ("weights", "weights_steps"))

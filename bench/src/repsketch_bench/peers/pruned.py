@@ -1,4 +1,4 @@
-"""Pruned networks: wide ones that lose their smallest weights on the way, what is left kept in int8 with its places."""
+"""Pruned networks: wide ones that drop their smallest weights in training, and store the rest in int8 with places."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, product
@@ -22,15 +22,15 @@ from .sparse import most_nonzeros, pack_matrix, unpack_matrix
 FACTORS = (2, 4)  # times as wide as the network of the same bytes that keeps all its weights
 RATES = (3e-3, 1e-2, 3e-2)
 BEGIN, END = 0.1, ROUNDED_FROM  # shares of the training between which weights are dropped
-_TIMES = 100  # that weights are dropped in a whole training
+_TIMES = 100  # that weights are dropped in a training
 
 
 class SparseLayers(Layers):
     """Networks whose smallest weights, of all layers together, become zeros; one step a layer."""
 
-    def __init__(self, widths: Sequence[int], n_kept: int, n_members: int, seed: int) -> None:
+    def __init__(self, widths: Sequence[int], n_nonzeros: int, n_members: int, seed: int) -> None:
         super().__init__(widths, n_members, seed)
-        self.widths, self.n_kept, self._done = widths, n_kept, -1
+        self.widths, self.n_nonzeros, self._done = widths, n_nonzeros, -1
         self.masks: list[Tensor] = [torch.ones(1)] * self.n_layers
 
     def advance(self, numbers: Parameters, share: float) -> None:
@@ -44,9 +44,9 @@ class SparseLayers(Layers):
         with torch.no_grad():
             sizes = [numbers[f"weights{layer}"].abs() for layer in range(self.n_layers)]
             together = torch.cat([size.flatten(1) for size in sizes], dim=1)
-            n_kept = self.n_kept + round((together.shape[1] - self.n_kept) * left**3)
-            if n_kept < together.shape[1]:
-                border = together.kthvalue(together.shape[1] - n_kept, dim=1).values
+            n_nonzeros = self.n_nonzeros + round((together.shape[1] - self.n_nonzeros) * left**3)
+            if n_nonzeros < together.shape[1]:
+                border = together.kthvalue(together.shape[1] - n_nonzeros, dim=1).values
                 self.masks = [(size > border.view(-1, 1, 1)).float() for size in sizes]
 
     def weights(self, numbers: Parameters, layer: int) -> Tensor:
@@ -100,17 +100,17 @@ class Pruned(GradientTrained):
         hidden = [min(MAX_UNITS, setting["factor"] * width) for width in narrow[1:-1]]
         widths = (narrow[0], *hidden, narrow[-1])
         fixed = features.nbytes + 2 * sum(hidden) + 2 * (len(widths) - 1) + offset_nbytes(self.data)
-        n_kept = most_nonzeros(widths, nbytes - fixed)
-        return (widths, n_kept) if n_kept >= sum(widths[1:]) else None
+        n_nonzeros = most_nonzeros(widths, nbytes - fixed)
+        return (widths, n_nonzeros) if n_nonzeros >= sum(widths[1:]) else None
 
     def fit(self, shape: Any, settings: list[Settings]) -> list[PeerModel]:
         """Networks of these widths with so many weights left."""
-        widths, n_kept = shape
-        stack = SparseLayers(widths, n_kept, len(settings), self.seed)
+        widths, n_nonzeros = shape
+        stack = SparseLayers(widths, n_nonzeros, len(settings), self.seed)
         return [
             self.model(
                 stack.stored(numbers, self.data, member),
-                setting | {"widths": list(widths), "n_kept": n_kept, "stopped": float(numbers["stopped"])},
+                setting | {"widths": list(widths), "n_nonzeros": n_nonzeros, "stopped": float(numbers["stopped"])},
                 lambda stored, values: sparse_outputs(stored, widths, values),
             )
             for member, (setting, numbers) in enumerate(

@@ -1,4 +1,4 @@
-"""Matrices of a few non-zeros, kept in the smallest of three ways: all entries, with a bitmap, or row by row (CSR)."""
+"""Matrices of a few non-zeros, stored in the smallest of three ways: all entries, with a bitmap, or as CSR."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -33,7 +33,7 @@ def pack_matrix(matrix: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def unpack_matrix(packed: Mapping[str, np.ndarray], shape: tuple[int, int]) -> np.ndarray:
-    """The matrix that ``pack_matrix`` kept.
+    """The matrix that ``pack_matrix`` stored.
 
     >>> matrix = np.array([[0, 3], [0, 0], [-1, 0]], np.int8)
     >>> unpack_matrix(pack_matrix(matrix), (3, 2)).tolist()

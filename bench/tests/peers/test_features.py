@@ -36,27 +36,27 @@ def test_packed_matrices(share):
 @pytest.mark.parametrize("nbytes", [30, 90, 200, 400, 1500, 9000])
 def test_nonzeros_fit_wherever_they_are(nbytes):
     widths, rng = [50, 30, 4], np.random.default_rng(0)
-    n_kept = most_nonzeros(widths, nbytes)
+    n_nonzeros = most_nonzeros(widths, nbytes)
     for _ in range(20):
-        places = rng.permutation(50 * 30 + 30 * 4) < n_kept
-        parts = places[:1500].reshape(30, 50), places[1500:].reshape(4, 30)
-        size = sum(a.nbytes for part in parts for a in pack_matrix(part.astype(np.int8)).values())
-        assert n_kept == 0 or size <= nbytes
+        places = rng.permutation(50 * 30 + 30 * 4) < n_nonzeros
+        matrices = places[:1500].reshape(30, 50), places[1500:].reshape(4, 30)
+        size = sum(a.nbytes for matrix in matrices for a in pack_matrix(matrix.astype(np.int8)).values())
+        assert n_nonzeros == 0 or size <= nbytes
 
 
 def test_features_are_standardised_marked_and_one_hot():
-    problem = data_of("values")
-    features = Features.of(problem)
-    values = features.values(problem.X)
+    data = data_of("values")
+    features = Features.of(data)
+    values = features.values(data.X)
     assert features.columns.tolist() == [0, 1, 2, 3]  # the constant is left out, which one bit a column says
     assert values.shape[1] == features.n_values == 8
     assert features.stored["columns"].nbytes == 1
-    is_missing = np.isnan(problem.X[:, 0])
+    is_missing = np.isnan(data.X[:, 0])
     assert np.array_equal(values[:, 1], is_missing)
     assert (values[is_missing, 0] == 0).all()
     assert np.abs(values[:, [0, 2]].mean(axis=0)).max() < 0.6
     assert np.abs(values[:, 2].std() - 1.0) < 0.25
-    category = problem.X[:, 3]
+    category = data.X[:, 3]
     assert np.array_equal(values[:, 4:].sum(axis=1) == 0, np.isnan(category))
     assert np.array_equal(values[~np.isnan(category), 4:].argmax(axis=1), category[~np.isnan(category)])
     far = rows_of(2)
@@ -68,7 +68,7 @@ def test_columns_of_one_measure_share_center_and_scale():
     from repsketch.train.training_data import TrainingData
 
     X = np.random.default_rng(0).integers(0, 17, (200, 6)).astype(np.float32)
-    problem = TrainingData.of(X, X[:, :1].astype(np.float64), None, "regression")
-    features = Features.of(problem)
+    data = TrainingData.of(X, X[:, :1].astype(np.float64), None, "regression")
+    features = Features.of(data)
     assert features.nbytes == 2
     assert np.abs(features.values(X).std() - 1.0) < 0.1

@@ -1,4 +1,4 @@
-"""Reads one part of rows. ``docs/spec/format.md``, section 3, paragraph 8."""
+"""Reads one group of rows. ``docs/spec/format.md``, section 3, paragraph 8."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -7,7 +7,7 @@ import numpy as np
 
 from ..lsh import RowHashes
 from ..lsh.generator import MAX_CONCAT
-from ..lsh.pool import MAX_NONZEROS, MAX_SPREAD, CodePool, PooledRows, largest_sum
+from ..lsh.pool import MAX_BIAS_SCALE, MAX_NONZEROS, CodePool, PooledRows, largest_sum
 from ..lsh.rows import MAX_WIDTH_BITS
 from ..model.inputs import Inputs
 from ..model.magnitudes import LARGEST_MAGNITUDE, Magnitudes, largest_size
@@ -36,18 +36,19 @@ from .totals import family_of, reads_values
 _HASHES = frozenset(Hash)
 
 
-class PartReader:
-    """The sections of one part."""
+class RowGroupReader:
+    """The sections of one group of rows."""
 
     def __init__(self, reader: ModelReader, index: int) -> None:
         self.sections, self.model, self.reader = reader.sections, reader.model, reader
-        self.first = records.PART_STRIDE * index
+        self.first = records.ROW_GROUP_STRIDE * index
         self.fields = SimpleNamespace()
         self.largest_sum = 0  # of the int precision
 
     def check(self) -> None:
         """All checks of paragraph 8."""
-        self.fields = f = records.PART.unpack(self.sections.section(Section.PART + self.first, records.PART.nbytes))
+        record = self.sections.section(Section.ROW_GROUP + self.first, records.ROW_GROUP.nbytes)
+        self.fields = f = records.ROW_GROUP.unpack(record)
         self.n_inputs = self.model.n_values if f.source == Source.VALUES else self.model.n_components
         if self.sections.are_good:
             self._check_arrays(f)
@@ -83,7 +84,7 @@ class PartReader:
         refuse_if(f.decode_stored_as and not (is_integer and f.decode), Status.FIELD)
         refuse_if(f.width_bits > MAX_WIDTH_BITS, Status.SHIFT)
         refuse_if(f.width_bits and not is_integer, Status.FIELD)
-        refuse_if(f.flags > records.ALL_PART_FLAGS, Status.FLAGS)
+        refuse_if(f.flags > records.ALL_ROW_GROUP_FLAGS, Status.FLAGS)
         refuse_if(f.flags and not is_pool, Status.FIELD)
         has_width = family is not None and family.has_bandwidth
         refuse_if(f.n_parameters != has_width, Status.PARAMETER_COUNT)
@@ -105,7 +106,7 @@ class PartReader:
 
     def _check_own(self, f: SimpleNamespace) -> None:
         refuse_if(f.n_codes != f.n_rows * f.n_concat, Status.SIZE_MISMATCH)
-        refuse_if(f.n_axes or f.n_nonzeros or f.threshold_nbytes or f.spread, Status.FIELD)
+        refuse_if(f.n_axes or f.n_nonzeros or f.threshold_nbytes or f.bias_scale, Status.FIELD)
         if f.fold == Fold.UNIVERSAL:
             refuse_if(f.n_levels, Status.FIELD)
         else:
@@ -129,9 +130,9 @@ class PartReader:
         refuse_if(is_binary and f.flags & (records.NORMALISED | records.INTERPOLATED), Status.FIELD)
         refuse_if(f.flags & records.INTERPOLATED and f.n_concat != 1, Status.FIELD)
         refuse_if(is_integer and not is_binary and not is_seeded and f.width_bits < 1, Status.SHIFT)
-        spread = f.spread if is_integer else float(np.uint32(f.spread).view(np.float32))
-        refuse_if(not 0 <= spread <= (MAX_SPREAD if is_integer else LARGEST_ENTRY), Status.SCALE)
-        refuse_if(f.spread and not (is_seeded and is_binary), Status.FIELD)
+        bias_scale = f.bias_scale if is_integer else float(np.uint32(f.bias_scale).view(np.float32))
+        refuse_if(not 0 <= bias_scale <= (MAX_BIAS_SCALE if is_integer else LARGEST_ENTRY), Status.SCALE)
+        refuse_if(f.bias_scale and not (is_seeded and is_binary), Status.FIELD)
         refuse_if(not f.flags & records.HAS_INDICES and f.n_codes != f.n_rows * f.n_concat, Status.SIZE_MISMATCH)
 
     def _check_shape(self, f: SimpleNamespace) -> None:
@@ -267,7 +268,7 @@ class PartReader:
             n_axes=f.n_axes,
             n_nonzeros=f.n_nonzeros or 3,
             is_seeded=bool(f.flags & records.SEEDED),
-            spread=f.spread if is_integer else float(np.uint32(f.spread).view(np.float32)),
+            bias_scale=f.bias_scale if is_integer else float(np.uint32(f.bias_scale).view(np.float32)),
             is_normalised=bool(f.flags & records.NORMALISED),
             width_bits=f.width_bits if is_integer else None,
             booleans=booleans,
@@ -296,7 +297,7 @@ class PartReader:
             booleans = None
             is_random_bit = f.flags & records.SEEDED and not f.flags & records.LEVELS
             if is_random_bit and reads_values(self.model, f):
-                booleans = inputs.booleans  # nothing else asks for them
+                booleans = inputs.booleans  # nothing else needs them
             pool = self._pool(columns, booleans)
             hashes = PooledRows(pool, f.n_rows, f.n_concat, indices, bool(f.flags & records.INTERPOLATED))
         counter_type = records.COUNTER_TYPES[f.counter_type]
