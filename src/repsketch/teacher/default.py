@@ -129,13 +129,11 @@ def default_teacher(
         return train_teacher(X, labels.reshape(-1), task, seed, seconds)
 
 
-def train_teacher(
-    X: Any, y: np.ndarray, task: str, seed: int, seconds: float | None = None, loss: str = "absolute_error"
-) -> Pipeline:
+def train_teacher(X: Any, y: np.ndarray, task: str, seed: int, seconds: float | None = None) -> Pipeline:
     """A fitted Pipeline that takes frames, arrays and sparse matrices like X.
 
-    With ``seconds`` it has fewer trees if all of them would take longer, by the time of the first few. ``loss`` is that
-    of a regressor.
+    With ``seconds`` it has fewer trees if all of them would take longer, by the time of the first few. Regressors
+    minimise the squared error.
 
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> teacher = train_teacher(X, X[:, 0] > 0, "classification", seed=0)
@@ -161,7 +159,7 @@ def train_teacher(
     if task == "classification":
         trees: Any = _ClassifierTrees(**options)
     else:
-        trees = _RegressorTrees(loss=loss, **options)
+        trees = _RegressorTrees(**options)
     try:
         _grow(trees, numbers, y, seconds)
     except ValueError as error:  # such as labels that are no integers
