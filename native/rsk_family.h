@@ -2,7 +2,7 @@
  *
  * One record each, found by the number in the file (`hash` of ROW_GROUP). The reader, the bounds, the digest and the plan
  * read the record and never the number; a new family is a new record in rsk_family.c and, if its codes are computed in a
- * new way, one loop in rsk_predict_block.inc. src/repsketch/lsh has the same as classes.
+ * new way, one loop in rsk_predict_block_codes.inc. src/repsketch/lsh has the same as classes.
  */
 #ifndef RSK_FAMILY_H
 #define RSK_FAMILY_H

@@ -205,7 +205,7 @@ def options_of(model: Model) -> set[str]:
     inputs, projection, kind = model.inputs, model.projection, model.precision
     found = {
         kind,
-        f"{len(model.row_groups)} groups",
+        f"{len(model.row_groups)} groups of rows",
         f"{kind} projection {None if projection is None else projection.kind}",
         f"{kind} linear {None if model.linear is None else model.linear.dtype}",
         f"{kind} stored as {inputs.stored_as}" if inputs.scales is not None else "no scales",

@@ -48,7 +48,7 @@ class Status(IntEnum):
     SECTION_UNKNOWN = 25, "the file needs a section that this version does not know; update repsketch"
     SECTION_CRC = 26, "a section's checksum is wrong; the file is damaged"
     SECTION_MISSING = 27, "a required section is missing"
-    SECTION_UNEXPECTED = 28, "the file holds a section that nothing asks for"
+    SECTION_UNEXPECTED = 28, "the file holds a section that the model does not use"
     SIZE_ZERO = 29, "a size is 0, or a row has fewer than two buckets"
     SIZE_CAP = 30, "a size is over its cap"
     SIZE_MISMATCH = 31, "a section's length or a size does not fit the other sizes"
