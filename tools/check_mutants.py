@@ -15,17 +15,27 @@ import subprocess
 import sys
 import time
 import tomllib
+import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import Any, NoReturn
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 LIST = Path(__file__).with_name("mutants.toml")
 MIN_SHARE = 0.95
 #: Every fault of these kinds must be noticed.
 STRICT_KINDS = ("honesty", "leak")
+#: What takes seconds to import, and is imported once for all faults; nothing of this repository.
+LIBRARIES = (
+    "scipy.linalg", "scipy.sparse", "scipy.special", "torch", "sklearn.ensemble", "sklearn.linear_model", "lightgbm",
+    "pandas", "polars", "pyarrow.parquet", "narwhals", "typer", "rich.table",
+)  # fmt: skip
 MAX_SECONDS = 600  # of one run of pytest; a fault that makes it take longer is noticed
 _CRASHES = {-number for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGILL)}
 _COLLECTION = re.compile(r"^(ERROR |=+ .*\berrors?\b)", re.MULTILINE)
@@ -52,22 +62,61 @@ def is_red(code: int, printed: str) -> bool:
     raise SystemExit(f"pytest ended with {code}, which says nothing about the code:\n{printed[-2000:]}")
 
 
-def run_tests(tests: Iterable[str]) -> bool:
-    """True if a test fails."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=line", *tests]
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # no compiled fault stays behind
-    done = subprocess.Popen(
-        command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
+def run_tests(tests: Iterable[str], root: Path = ROOT) -> bool:
+    """True if a test fails, in a copy of this process, which has imported the libraries already."""
+    with TemporaryFile() as log:
+        child = os.fork()
+        if child == 0:
+            _run_pytest(["-q", "-x", "--tb=line", *tests], root, log.fileno())
+        try:
+            code = _wait_for(child)
+        except BaseException:
+            os.killpg(child, signal.SIGKILL)  # and the compilers that it started
+            os.waitpid(child, 0)
+            raise
+        log.seek(0)
+        return code is None or is_red(code, log.read().decode(errors="replace"))
+
+
+def _run_pytest(arguments: list[str], root: Path, log: int) -> NoReturn:
+    code = 3
     try:
-        printed, _ = done.communicate(timeout=MAX_SECONDS)
-    except subprocess.TimeoutExpired:
-        return True
+        os.setpgid(0, 0)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.chdir(root)
+        sys.path[0] = str(root)  # as ``python -m pytest``
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # no compiled fault stays behind
+        sys.dont_write_bytecode = True
+        code = int(pytest.main(arguments))
+    except BaseException:
+        traceback.print_exc()
     finally:
-        if done.poll() is None:
-            done.kill()
-            done.wait()
-    return is_red(done.returncode, printed)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _wait_for(child: int) -> int | None:
+    """The exit code of a child, as ``subprocess`` has it; None if it took too long, and is ended."""
+    end = time.monotonic() + MAX_SECONDS
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.05)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+def import_libraries() -> None:
+    """Import what tests will need."""
+    os.environ.setdefault("SCIPY_ARRAY_API", "1")  # as conftest.py, before SciPy is imported
+    for name in LIBRARIES:
+        with suppress(ImportError):
+            import_module(name)
 
 
 @contextmanager
@@ -127,6 +176,7 @@ def main() -> int:
         mutants = [m for m in mutants if any(word in f"{m['kind']} {m['name']} {m['file']}" for word in arguments.words)]
     if not mutants:
         raise SystemExit(f"no fault contains any of {arguments.words}.")
+    import_libraries()
     if run_tests(sorted({test for mutant in mutants for test in mutant["tests"]})):
         raise SystemExit("the tests fail without any fault; mend them first.")
     found: Counter[tuple[str, bool]] = Counter()
