@@ -351,3 +351,13 @@ class TestTables:
         assert bytes_of(distill(lambda X: values(np.asarray(X)), frame, **QUICK)) == bytes_of(
             distill(values, X, **QUICK)
         )
+
+
+@pytest.mark.parametrize(("n", "n_validation"), [(49, 0), (50, 5), (500, 50), (100_000, 8_192)])
+def test_no_validation_row_is_a_training_row(n, n_validation):
+    training, validation = _split(n, 0.1, seed=3)
+    if n_validation == 0:  # too few: all rows are both
+        assert sorted(training) == sorted(validation) == list(range(n))
+        return
+    assert (len(training), len(validation)) == (n - n_validation, n_validation)
+    assert len(np.union1d(training, validation)) == n
