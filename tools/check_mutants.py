@@ -158,6 +158,10 @@ def is_enough(found: Counter[tuple[str, bool]]) -> bool:
     return n_red >= MIN_SHARE * found.total() and not any(found[kind, False] for kind in STRICT_KINDS)
 
 
+def _is_meant(mutant: dict[str, Any], word: str) -> bool:
+    return word == mutant["kind"] or word in mutant["name"] or word in mutant["file"]
+
+
 def _end(number: int, _: Any) -> None:
     raise SystemExit(f"ended by signal {number}")
 
@@ -165,7 +169,9 @@ def _end(number: int, _: Any) -> None:
 def main() -> int:
     """Print a line for each fault, and a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("words", nargs="*", help="only faults whose name, kind or file contains one of these words")
+    parser.add_argument(
+        "words", nargs="*", help="only faults of these kinds, or with such a word in their name or file"
+    )
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, _end)
     dirty = subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True).stdout
@@ -173,7 +179,7 @@ def main() -> int:
         raise SystemExit(f"the working tree is not clean; commit or stash first:\n{dirty}")
     mutants = read_mutants()
     if arguments.words:
-        mutants = [m for m in mutants if any(word in f"{m['kind']} {m['name']} {m['file']}" for word in arguments.words)]
+        mutants = [mutant for mutant in mutants if any(_is_meant(mutant, word) for word in arguments.words)]
     if not mutants:
         raise SystemExit(f"no fault contains any of {arguments.words}.")
     import_libraries()

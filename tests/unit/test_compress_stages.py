@@ -4,12 +4,14 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.linear_model import LinearRegression
 
 import repsketch as rs
 from repsketch.model.intervals import Intervals
 from repsketch.runtime import runtime_for
+from repsketch.sketch import from_bytes
 from repsketch.teacher.out_of_fold import MAX_SECONDS
 from repsketch.train import clock
 from repsketch.train.effort import SCREENING
@@ -86,3 +88,22 @@ def test_intervals_come_from_rows_that_the_model_has_not_seen(monkeypatch):
 def test_without_such_rows_there_are_no_intervals(monkeypatch):
     assert compressed(24, monkeypatch)[0].model.intervals is None
     assert compressed(25, monkeypatch)[0].model.intervals is not None
+
+
+def test_labels_of_columns_that_are_not_used_are_not_stored(monkeypatch):
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {"hair": rng.choice(["red", "fair"], 300), "job": rng.choice(["smith", "baker", "guard"], 300)}
+    )
+
+    def search(data, nbytes, **_):
+        one = replace(SCREENING, max_rows=1)
+        return [RecipeFitter(data, nbytes, 0, one).fit(replace(GREEDY, n_concat=1))]
+
+    monkeypatch.setattr("repsketch.train.search.search", search)
+    monkeypatch.setattr("repsketch.compare.peers.fit_peers", lambda *_, **__: ([], {}))
+    sketch = rs.compress(None, frame, frame["job"] == "smith", budget=200, random_state=0, progress=False)
+    assert sketch.model.categories == (("baker", "guard", "smith"),)
+    assert sketch.columns.categories == {1: ("baker", "guard", "smith")}
+    assert (sketch.predict(frame) == (frame["job"] == "smith")).all()
+    np.testing.assert_array_equal(from_bytes(sketch.to_bytes()).predict(frame), sketch.predict(frame))

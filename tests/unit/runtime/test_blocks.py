@@ -14,7 +14,9 @@ X = np.random.default_rng(0).normal(size=(50, 3))
 MODEL = Sketch.empty(lsh.L2(bandwidth=1.0), n_rows=20, n_buckets=8, n_features=3).add(X, progress=False).model
 
 
-@pytest.mark.parametrize("convert", [np.float64, np.asfortranarray, sp.csr_matrix], ids=["float64", "columns", "sparse"])
+@pytest.mark.parametrize(
+    "convert", [np.float64, np.asfortranarray, sp.csr_matrix], ids=["float64", "columns", "sparse"]
+)
 @pytest.mark.parametrize("kind", [NativeRuntime, ReferenceRuntime])
 @pytest.mark.parametrize("block_rows", [1, 7, 49, 50, 51])
 def test_blocks_are_read_in_order(kind, convert, block_rows, monkeypatch):

@@ -10,11 +10,13 @@ from repsketch.progress import progress_bar
 from repsketch.train import clock, fitter, greedy, search
 from repsketch.train.candidates import Thresholds
 from repsketch.train.effort import NORMAL, SCREENING
+from repsketch.train.families import threshold_family
 from repsketch.train.fitter import RecipeFitter
 from repsketch.train.objective import Absolute
 from repsketch.train.recipes import Recipe
 from repsketch.train.search import DEEP_CONCAT, best_of_race
 from repsketch.train.training_data import TrainingData
+from repsketch.train.trials import GreedyTrials
 
 X = np.random.default_rng(0).normal(size=(300, 3)).astype(np.float32)
 DATA = TrainingData.of(X, X[:, :1] + 0.1 * X[:, 1:2], None, "regression")
@@ -128,3 +130,15 @@ def test_codes_compared_on_some_rows_are_regularised_in_proportion(monkeypatch, 
     codes = Thresholds.between(np.round(10 * X.T).astype(np.int64))
     greedy.grow_rows(codes, Absolute(X[:, :1].astype(float)), 2, 2, strength=2.0, n_searched=n_searched)
     assert seen == [(n_searched, pytest.approx(strength))] * 2
+
+
+def test_growing_stops_without_a_gain_in_validation_loss():
+    """Labels that follow from nothing: the first rows already fit noise alone."""
+    noise = np.random.default_rng(1).random((300, 1)).round()
+    data = TrainingData.of(X, noise, None, "classification")
+    family = threshold_family(data, data.ranged)
+    n_rows = [
+        len(GreedyTrials(data, family, 2, 0.3, 0.0, "int8", 1 << 20, max_rows=80, patience=patience).grown.codes)
+        for patience in (16, 24, 1_000)
+    ]
+    assert n_rows[0] < n_rows[1] < n_rows[2] == 80
