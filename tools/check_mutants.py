@@ -158,8 +158,15 @@ def is_enough(found: Counter[tuple[str, bool]]) -> bool:
     return n_red >= MIN_SHARE * found.total() and not any(found[kind, False] for kind in STRICT_KINDS)
 
 
-def _is_meant(mutant: dict[str, Any], word: str) -> bool:
-    return word == mutant["kind"] or word in mutant["name"] or word in mutant["file"]
+def selected(mutants: list[dict[str, Any]], words: list[str]) -> list[dict[str, Any]]:
+    """The faults of the kinds among these words, and those with another of the words in their name or file.
+
+    >>> [mutant["name"] for mutant in selected([{"kind": "c", "name": "a crack", "file": "a.c"}], ["c", "crack"])]
+    ['a crack']
+    """
+    kinds = {mutant["kind"] for mutant in mutants}
+    others = [word for word in words if word not in kinds]
+    return [m for m in mutants if m["kind"] in words or any(word in f"{m['name']} {m['file']}" for word in others)]
 
 
 def _end(number: int, _: Any) -> None:
@@ -179,7 +186,7 @@ def main() -> int:
         raise SystemExit(f"the working tree is not clean; commit or stash first:\n{dirty}")
     mutants = read_mutants()
     if arguments.words:
-        mutants = [mutant for mutant in mutants if any(_is_meant(mutant, word) for word in arguments.words)]
+        mutants = selected(mutants, arguments.words)
     if not mutants:
         raise SystemExit(f"no fault contains any of {arguments.words}.")
     import_libraries()

@@ -267,7 +267,7 @@ def test_what_is_lost():
 
 
 def test_the_strength_is_chosen_on_rows_that_are_not_fitted_to(monkeypatch):
-    """Of noise nothing can be learned: validation rows ask for the strongest regularisation, rows seen for the weakest."""
+    """Noise: validation rows ask for the strongest regularisation, rows that are fitted to for the weakest."""
     from repsketch.paper import refit as refitting
 
     tried, ridge = [], refitting._ridge
