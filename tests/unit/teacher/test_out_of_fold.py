@@ -192,3 +192,14 @@ def test_constructors_that_copy_their_parameters():
     np.testing.assert_array_equal(
         out_of_fold(Copying(names=["a"]).fit(X, y), X, y), out_of_fold(LogisticRegression().fit(X, y), X, y)
     )
+
+
+def test_copies_of_other_classes_are_not_used(caplog):
+    """As many classes as the teacher has, but others: their probabilities are of something else."""
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    rows = np.arange(80)
+    for names, is_used in ((("ash", "oak"), True), (("ash", "elm"), False)):
+        y = np.where(X[:, 0] > 0, *names)
+        model = LogisticRegression().fit(X, np.where(X[:, 0] > 0, "ash", "oak"))
+        found = out_of_fold_outputs(model, X, y, rows, as_teacher(model).label(X), seed=0, progress=False)
+        assert (found is not None) == is_used
