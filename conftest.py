@@ -24,10 +24,16 @@ def brief_effort():
 
 
 @pytest.fixture
-def brief_search(brief_effort, monkeypatch):
-    """``compress`` with this effort and without peers, where no effort can be passed: the public call, the commands."""
-    from repsketch.compare import peers as quick
+def brief_training(brief_effort, monkeypatch):
+    """``compress`` with this effort, where no effort can be passed: the public call, the commands."""
     from repsketch.train import search
 
     monkeypatch.setattr(search, "NORMAL", brief_effort)
+
+
+@pytest.fixture
+def brief_search(brief_training, monkeypatch):
+    """``compress`` with this effort and without peers."""
+    from repsketch.compare import peers as quick
+
     monkeypatch.setattr(quick, "fit_peers", lambda *_, **__: ([], {}))
