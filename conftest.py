@@ -4,6 +4,7 @@ import os
 from dataclasses import replace
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Without it scikit-learn skips one of its estimator checks.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -12,6 +13,19 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 if "PYTEST_XDIST_WORKER" in os.environ:
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
+
+
+# Examples are derandomised: the same ones in every run, on every machine. No deadline and no check of speed: a busy
+# machine must not turn a law red. `make test-slow` runs the laws with --hypothesis-profile=many.
+for name, n_examples in (("many", 200), ("few", 25)):
+    settings.register_profile(
+        name,
+        derandomize=True,
+        max_examples=n_examples,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile(name)
 
 
 @pytest.fixture
