@@ -33,7 +33,7 @@ def brief_effort():
     """The effort of a search of few and short fits, for tests of anything but accuracy."""
     from repsketch.train.effort import SearchEffort
 
-    effort = SearchEffort(n_first=2, max_cost=6.0, n_final=1)
+    effort = SearchEffort(n_first=2, n_first_of_few=2, max_cost=3.0, n_final=1)
     return effort.with_fits(lambda fit: replace(fit, n_steps=30, refits=fit.refits[:2]))
 
 
