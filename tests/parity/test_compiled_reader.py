@@ -67,8 +67,8 @@ def test_a_shifted_sum_may_be_one_larger_before_the_decode(library, largest, sta
     assert (599 * 28_182 + 28_302) * 127 <= LARGEST_INT < (599 * 28_182 + 28_302 + 1) * 127
     hashes = RowHashes(lsh.Angular(directions="ternary"), 600, 2, 3, width_bits=0)
     ones, gain = np.ones((600, 2, 1), np.int16), np.ones(1, np.float32)
-    part = RowGroup(hashes, ones, gain, "int16", shared_decode=np.full((1, 1), 127, np.int8))
-    data = model_to_bytes(Model(Inputs(3, limits=(-127, 127)), None, (part,), np.zeros(1, np.float32)))
+    group = RowGroup(hashes, ones, gain, "int16", shared_decode=np.full((1, 1), 127, np.int8))
+    data = model_to_bytes(Model(Inputs(3, limits=(-127, 127)), None, (group,), np.zeros(1, np.float32)))
     counters = np.full((600, 2), 28_182, "<i2")
     counters[599] = largest
     check_both(library, with_content(data, Section.COUNTERS, lambda _: counters.tobytes()), status)
@@ -80,9 +80,9 @@ def test_every_component_is_bounded(library, component, more, status):
     matrix, shift = np.zeros((2, 70), np.int8), np.zeros(70, np.int32)
     matrix[:, component] = 127, -127
     hashes = RowHashes(lsh.Angular(directions="ternary"), 1, 2, 70, width_bits=0)
-    part = RowGroup(hashes, np.ones((1, 2, 1), np.int8), np.ones(1, np.float32), "int8")
+    group = RowGroup(hashes, np.ones((1, 2, 1), np.int8), np.ones(1, np.float32), "int8")
     projection = Projection("int8", 70, matrix, shift=shift, limit=100)
-    data = model_to_bytes(Model(Inputs(2, limits=(-127, 127)), projection, (part,), np.zeros(1, np.float32)))
+    data = model_to_bytes(Model(Inputs(2, limits=(-127, 127)), projection, (group,), np.zeros(1, np.float32)))
     shift[component] = LARGEST_INT - 2 * 127 * 127 + more
     check_both(library, with_content(data, Section.SHIFT, lambda _: shift.tobytes()), status)
 

@@ -20,10 +20,10 @@ def nbytes_of(arrays) -> int:
     return sum(array.nbytes for array in arrays.values())
 
 
-@pytest.mark.parametrize("problem", KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("nbytes", [300, 1_000, 4_000])
-def test_prototypes_fill_their_bytes(problem, nbytes):
-    data = data_of(problem)
+def test_prototypes_fill_their_bytes(kind, nbytes):
+    data = data_of(kind)
     method = method_of(Prototypes, data)
     n_components, n_points = method.shape({"n_components": 2}, nbytes)
     stack = Kernels(method.row_sets[0], n_components, n_points, 1, 0)
@@ -33,9 +33,9 @@ def test_prototypes_fill_their_bytes(problem, nbytes):
     assert n_points == MOST_POINTS or nbytes < used + n_components + data.n_outputs
 
 
-@pytest.mark.parametrize("problem", KINDS)
-def test_fourier_features_fill_their_bytes(problem):
-    data = data_of(problem)
+@pytest.mark.parametrize("kind", KINDS)
+def test_fourier_features_fill_their_bytes(kind):
+    data = data_of(kind)
     assert MOST_FEATURES == 2_048
     for nbytes in (300, 1_000, 2_000):
         n_features = method_of(Fourier, data).shape({"width": 1.0}, nbytes)[1]

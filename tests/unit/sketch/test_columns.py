@@ -16,9 +16,9 @@ def test_booleans_have_no_labels():
                     booleans=inputs.booleans)  # fmt: skip
     rows = PooledRows(pool, 2, 1, np.array([[0], [2]]))
     counters = np.array([[[0], [1]], [[0], [10]]], np.int8)
-    part = RowGroup(rows, counters, np.ones(1, np.float32), "int8", aggregate="sum")
+    group = RowGroup(rows, counters, np.ones(1, np.float32), "int8", aggregate="sum")
     names, labels = ("member", "zip", "job"), ("baker", "guard", "smith")
-    model = Model(inputs, None, (part,), np.zeros(1, np.float32), feature_names=names, categories=(labels,))
+    model = Model(inputs, None, (group,), np.zeros(1, np.float32), feature_names=names, categories=(labels,))
     sketch = CompiledSketch(model)
     assert (sketch.columns.categories, sketch.columns.used) == ({2: labels}, {0, 2})
     frame = pandas.DataFrame({"job": ["guard", "smith", "guard"], "member": [True, True, False]})

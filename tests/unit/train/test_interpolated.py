@@ -24,7 +24,7 @@ def all_kinds() -> list:
 
 
 @pytest.mark.parametrize(("scaling", "projection_type", "n_classes", "has_linear"), all_kinds())
-def test_the_form_predicts_what_was_trained(scaling, projection_type, n_classes, has_linear):
+def test_the_model_predicts_what_was_trained(scaling, projection_type, n_classes, has_linear):
     """Values, and three classes decoded by one vector a row; coordinates and linear term are rounded once more.
 
     Three coordinates of -1, 0 and +1 learn less: over five seeds 89 of 100 classes on average, 82 at least.
