@@ -41,10 +41,11 @@ demo: $(VENV)/demo
 	$(BIN)/repsketch demo
 
 test: $(VENV)/dev
-	$(BIN)/python -m pytest -q -n auto --dist worksteal
+	$(BIN)/python -m pytest -q -n auto --dist worksteal --durations=20
 
 test-slow: $(VENV)/dev
-	$(BIN)/python -m pytest -q -n auto --dist worksteal -m slow
+	$(BIN)/python -m pytest -q -n auto --dist worksteal --durations=20 -m slow
+	$(BIN)/python -m pytest -q -n auto --dist worksteal --hypothesis-profile=many tests/laws tests/unit/model/test_numbers.py
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -4,6 +4,7 @@ import os
 from dataclasses import replace
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Without it scikit-learn skips one of its estimator checks.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -14,20 +15,39 @@ if "PYTEST_XDIST_WORKER" in os.environ:
         os.environ.setdefault(name, "1")
 
 
+# Examples are derandomised: the same ones in every run, on every machine. No deadline and no check of speed: a busy
+# machine must not turn a law red. `make test-slow` runs the laws with --hypothesis-profile=many.
+for name, n_examples in (("many", 200), ("few", 25)):
+    settings.register_profile(
+        name,
+        derandomize=True,
+        max_examples=n_examples,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile(name)
+
+
 @pytest.fixture
 def brief_effort():
     """The effort of a search of few and short fits, for tests of anything but accuracy."""
     from repsketch.train.effort import SearchEffort
 
-    effort = SearchEffort(n_first=2, max_cost=6.0, n_final=1)
+    effort = SearchEffort(n_first=2, n_first_of_few=2, max_cost=3.0, n_final=1)
     return effort.with_fits(lambda fit: replace(fit, n_steps=30, refits=fit.refits[:2]))
 
 
 @pytest.fixture
-def brief_search(brief_effort, monkeypatch):
-    """``compress`` with this effort and without peers, where no effort can be passed: the public call, the commands."""
-    from repsketch.compare import peers as quick
+def brief_training(brief_effort, monkeypatch):
+    """``compress`` with this effort, where no effort can be passed: the public call, the commands."""
     from repsketch.train import search
 
     monkeypatch.setattr(search, "NORMAL", brief_effort)
+
+
+@pytest.fixture
+def brief_search(brief_training, monkeypatch):
+    """``compress`` with this effort and without peers."""
+    from repsketch.compare import peers as quick
+
     monkeypatch.setattr(quick, "fit_peers", lambda *_, **__: ([], {}))

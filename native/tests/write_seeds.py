@@ -145,6 +145,9 @@ def wide_models() -> Iterator[Model]:
     yield plain_model(ternary(3, 20, 2, width_bits=4), integer_projection(3000, 2))
     yield plain_model(ternary(3, 20, 300, 2))
     yield plain_model(ternary(200, 16, 40, 2, width_bits=4))
+    yield plain_model(ternary(400, 16, 6, width_bits=4))  # more rows than sums of bytes hold before they are flushed
+    # Sums of triples are most of the working memory: 18 coordinates behind a projection of values that are no bytes.
+    yield plain_model(ternary(1, 16, 18, width_bits=4), integer_projection(5, 18), limits=(-5000, 5000))
 
 
 CLASSES = [

@@ -50,7 +50,7 @@ def compress(
 
     Parameters
     ----------
-    model : a trained model as for ``distill``; None to train on ``y`` alone
+    model : a trained model as for ``distill``; None to train one on ``y``, gradient-boosted trees
     X : (n, d) array, scipy sparse matrix or data frame; text columns are categories, NaN and null are missing values
     y : (n,) true labels or values, worth giving: a teacher is overconfident on the rows it was trained on
     budget : bytes a device may hold, such as 700, "512B", "4KB", "1MB"
@@ -91,6 +91,7 @@ def compress_with_effort(
     """``compress`` with the effort of its search given; None for the normal effort."""
     require("torch", "train")
     from .compare.compare import compare
+    from .teacher.default import default_teacher
     from .teacher.out_of_fold import MAX_SECONDS, is_refittable, out_of_fold_outputs
     from .train.search import search
 
@@ -104,6 +105,8 @@ def compress_with_effort(
     columns = as_columns(X)
     check_not_empty(columns.numbers)
     unused = _unused(columns, progress)
+    if model is None and y is not None:
+        model = default_teacher(X, y, task, seed=seed, time_limit=time_limit, progress=progress)
     targets = read_targets(model, X, y, task, len(columns.numbers))
     logger.info("%s of %d rows and %d columns", targets.task, *columns.numbers.shape)
     columns, data = _training_data(columns, unused, targets, seed, progress)

@@ -9,15 +9,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from .compress import compress
-from .data.arrays import as_checked, check_not_masked, is_sparse
+from .data.arrays import as_checked, check_not_masked
 from .data.frames import collected, is_frame
 from .data.targets import as_labels
 from .errors import InputError
 from .predictor import to_choice, to_probabilities
 from .teacher import as_teacher
-from .teacher.default import TIME_SHARE, train_teacher
+from .teacher.default import default_teacher
 from .teacher.targets import in_order
 from .train.budget import parse_budget
+from .train.clock import Clock
 
 _READING = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 _FEW_ROWS = 64
@@ -64,13 +65,11 @@ class _SketchEstimator(BaseEstimator):
         """Compress the teacher, trained first if there is none."""
         parse_budget(self.budget)  # an invalid budget is refused before anything is trained
         seed = int(check_random_state(self.random_state).randint(2**31))
-        teacher = self.teacher
-        if teacher is None:
-            table = table.toarray() if is_sparse(table) else table
-            seconds = None if self.time_limit is None else TIME_SHARE * self.time_limit
-            teacher = train_teacher(table, y, task, seed, seconds, "squared_error")
+        teacher, clock = self.teacher, Clock(self.time_limit)
+        if teacher is None:  # trained here and not in compress, because users may look at teacher_
+            teacher = default_teacher(table, y, task, seed=seed, time_limit=self.time_limit, progress=self.progress)
         sketch = compress(
-            teacher, table, y, budget=self.budget, task=task, random_state=seed, time_limit=self.time_limit,
+            teacher, table, y, budget=self.budget, task=task, random_state=seed, time_limit=clock.limit_left,
             progress=self.progress,
         )  # fmt: skip
         self.teacher_, self.sketch_ = teacher, sketch

@@ -16,7 +16,7 @@ from repsketch.io.sections import Sections
 from support.rsk.build import RECORDS, native_status, python_status, sections_of, with_fields, with_sections
 from support.rsk.mutations import bases, mutated
 
-N_FILES = 3_000
+N_FILES, N_FAST = 3_000, 1_000
 MOST_REPAIRS = 8
 LARGEST_SECTION = 65_536  # a repair makes none larger
 SECTION_CAP = 32
@@ -54,11 +54,12 @@ class Listener:
         return with_sections(data, {kind: (old * (nbytes // len(old) + 1))[:nbytes]})
 
 
-def test_both_readers_give_the_same_status(monkeypatch):
+@pytest.mark.parametrize("n_files", [N_FAST, pytest.param(N_FILES, marks=pytest.mark.slow)])
+def test_both_readers_give_the_same_status(n_files, monkeypatch):
     listener, files, rng = Listener(monkeypatch), bases(), np.random.default_rng(20_240)
     seen: Counter[Status] = Counter()
     different = []
-    for i in range(N_FILES):
+    for i in range(n_files):
         data: bytes | None = mutated(files[int(rng.integers(len(files)))], rng, files)
         for _ in range(MOST_REPAIRS):
             assert data is not None
@@ -73,4 +74,4 @@ def test_both_readers_give_the_same_status(monkeypatch):
     assert not different
     # The changes reach everywhere: most statuses of files, and hundreds of files that are good after all.
     assert len(seen) > 40
-    assert seen[Status.OK] > 300
+    assert seen[Status.OK] > 0.1 * n_files

@@ -1,23 +1,13 @@
-"""Settings of the laws, and the strategies several of them draw from.
-
-Examples are derandomised: the same ones in every run, on every machine.
-"""
+"""Strategies that several laws draw from."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from repsketch import Sketch, lsh
-
-# No deadline and no check of speed: a busy machine must not turn a law red.
-settings.register_profile(
-    "laws", derandomize=True, max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("laws")
 
 N_FEATURES, N_OUTPUTS = 3, 2
 MOST_POINTS = 8

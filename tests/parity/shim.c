@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "rsk.h"
+#include "rsk_plan.h"
 
 /* Outputs (n, n_outputs) of n dense rows of floats, in batches or one row at a time; returns the status, or -1 without
  * memory. isa: an instruction set, -1 for the best. */
@@ -33,3 +34,21 @@ int shim_predict(const void *file, size_t n_bytes, int isa, int compact, int one
 }
 
 int shim_isa_exists(int isa) { return rsk_isa_exists(isa); }
+
+/* What the reader says about a file; a limit of 0 is the default one. */
+int shim_status(const void *file, size_t n_bytes, uint64_t max_nbytes, uint64_t max_memory, uint64_t max_work) {
+    rsk_model model;
+    const rsk_limits limits = {max_nbytes, max_memory, max_work};
+    return (int)rsk_open(file, n_bytes, &limits, &model);
+}
+
+/* Bounds of memory and work of a good file, and the memory that it takes. */
+void shim_totals(const void *file, size_t n_bytes, uint64_t totals[3]) {
+    rsk_model model;
+    const rsk_limits limits = {n_bytes, UINT64_MAX, UINT64_MAX};
+    if (rsk_open(file, n_bytes, &limits, &model) != RSK_OK) return;
+    const rsk_totals found = rsk_totals_find(&model);
+    totals[0] = found.memory;
+    totals[1] = found.work;
+    totals[2] = rsk_memory_count(&model);
+}

@@ -5,61 +5,18 @@ Built from ``native/`` alone, as a user of the C library would, and called throu
 
 import ctypes
 import re
-import shutil
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from repsketch.io import model_to_bytes
 from repsketch.model.oracle import query
+from support.compiled import COMPILER, NATIVE, build, isas_of_cmake
 from support.models import THEMES, random_inputs, random_model
 
-ROOT = Path(__file__).parents[2]
-NATIVE = ROOT / "native"
-COMPILER = shutil.which("gcc")
-STRICT = ["-std=c99", "-ffp-contract=off", "-fno-math-errno", "-fPIC"]
-NOT_THE_RUNTIME = {"rsk_lanes.c", "rsk_kernel.c"}  # compiled once an isa; training
 N_FORMS = 5 * len(THEMES)
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no gcc on this machine")
-
-
-def isas_of_cmake() -> tuple[dict[str, list[str]], list[str]]:
-    """Flags of every instruction set, and the definitions that go with them, as rsk-config.cmake has them."""
-    text = (NATIVE / "rsk-config.cmake").read_text()
-    machine = subprocess.run([COMPILER, "-dumpmachine"], capture_output=True, text=True, check=True).stdout
-    family = {"x86_64": "X86", "aarch64": "NEON"}.get(machine.split("-")[0])
-    there = {"scalar", *{"X86": ("avx2", "avx512"), "NEON": ("neon",)}.get(family, ())}
-    added = re.findall(r"^\s*add_isa\((\w+)\s*(.*)\)", text, re.MULTILINE)
-    isas = {name: flags.split() for name, flags in added if name in there}
-    definitions = []
-    if family is not None:
-        definitions = [f"-DRSK_HAS_{family}"]
-        assert f"RSK_HAS_{family}" in text
-    return isas, definitions
-
-
-def build(folder: Path, optimisation: str) -> Path:
-    """The runtime with the shim as a shared library."""
-    isas, definitions = isas_of_cmake()
-    flags = [optimisation, *STRICT, *definitions, f"-I{NATIVE}"]
-    objects: list[str] = []
-
-    def compile_file(source: Path, name: str, more: list[str]) -> None:
-        objects.append(str(folder / f"{name}.o"))
-        subprocess.run([COMPILER, *flags, *more, "-c", str(source), "-o", objects[-1]], check=True)
-
-    for source in sorted(NATIVE.glob("rsk*.c")):
-        if source.name not in NOT_THE_RUNTIME:
-            compile_file(source, source.stem, [])
-    for isa, more in isas.items():
-        compile_file(NATIVE / "rsk_lanes.c", f"lanes_{isa}", [f"-DRSK_ISA_NAME={isa}", *more])
-    compile_file(Path(__file__).parent / "shim.c", "shim", [])
-    library = folder / "librsk.so"
-    subprocess.run([COMPILER, "-shared", *objects, "-o", str(library)], check=True)
-    return library
 
 
 @pytest.fixture(

@@ -22,7 +22,7 @@ from support.models import FAMILIES, POOLS, THEMES, random_inputs, random_model
 
 native = pytest.importorskip("repsketch._native", reason="the package was installed without its C core")
 
-N_FORMS, N_FAST = 13 * len(THEMES), 3 * len(THEMES)  # random models; those that the fast tests run
+N_FORMS, N_FAST = 13 * len(THEMES), 2 * len(THEMES)  # random models; those that the fast tests run
 ISAS = native.isas()
 MOST_ROWS = 10_000
 FEW_ROWS = 200  # three blocks of 64 and a rest

@@ -186,12 +186,14 @@ def random_case(rng):
     return X, y, task, int(rng.integers(60, 5_000))
 
 
-@pytest.mark.parametrize("batch", [0, *(pytest.param(batch, marks=pytest.mark.slow) for batch in range(1, 8))])
-def test_the_budget_is_never_exceeded(batch):
-    """25 random tables and budgets, eight times: 200."""
+@pytest.mark.parametrize(
+    ("batch", "n_cases"), [(0, 7), *(pytest.param(batch, 25, marks=pytest.mark.slow) for batch in range(8))]
+)
+def test_the_budget_is_never_exceeded(batch, n_cases):
+    """25 random tables and budgets, eight times: 200. The fast tests take the first few."""
     rng = np.random.default_rng(batch)
     n_made = 0
-    for _ in range(25):
+    for _ in range(n_cases):
         X, y, task, budget = random_case(rng)
         try:
             sketch = rs.compress(None, X, y, task=task, budget=budget, **QUICK)
@@ -201,7 +203,7 @@ def test_the_budget_is_never_exceeded(batch):
         assert sketch.nbytes <= budget
         assert from_bytes(sketch.to_bytes()).nbytes == sketch.nbytes
         assert np.isfinite(sketch.outputs(X)).all()
-    assert n_made >= 20
+    assert n_made >= 0.8 * n_cases
 
 
 def test_a_column_that_is_always_missing():

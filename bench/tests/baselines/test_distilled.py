@@ -42,7 +42,7 @@ def test_numbers_and_flops_are_those_of_the_shape(X, y, task, teacher_outputs, n
 
 
 def test_learns_in_the_units_of_the_teacher(X, y, task, teacher_outputs, deviation):
-    student = distil_network(teacher_outputs, X, y, 150, task=task, n_epochs=25, batch_size=32, progress=False)
+    student = distil_network(teacher_outputs, X, y, 150, task=task, n_epochs=25, batch_size=64, progress=False)
     outputs = student.predict(X)
     if task == "classification":
         assert ((outputs > 0) == y).mean() > 0.9

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from support import commands
+
 pytest.importorskip("lightgbm")
 pytest.importorskip("matplotlib")
 
@@ -24,10 +26,10 @@ def run(*arguments):
     ],
 )
 def test_bad_input_is_one_line_and_code_2(arguments, message):
-    result = run(*arguments)
-    assert result.returncode == 2
-    assert message in result.stderr
-    assert "Traceback" not in result.stderr
+    result = commands.run("bench", "frontier", *arguments)
+    assert result.code == 2
+    assert message in result.err
+    assert "Traceback" not in result.err
 
 
 @pytest.mark.slow

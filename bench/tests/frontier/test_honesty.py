@@ -63,3 +63,13 @@ def test_test_rows_are_no_training_rows(case):
     table = case.table
     assert not {row.tobytes() for row in table.X_test} & {row.tobytes() for row in table.X_train}
     assert case.plain.X is table.X_train
+
+
+@pytest.mark.parametrize("changed", ["teacher", "ours"])
+def test_a_new_revision_of_method_or_teacher_has_a_new_key(changed, monkeypatch):
+    from repsketch_bench.frontier import case as cases
+
+    job = cases.Job("wine", 0, "ours", (256,))
+    before = job.key
+    monkeypatch.setitem(cases.REVISIONS, changed, "another one")
+    assert job.key != before

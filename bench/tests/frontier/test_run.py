@@ -23,7 +23,7 @@ pytest.importorskip("lightgbm")
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory):
+def ran(tmp_path_factory, brief_teachers):
     """Wine, quick: the teacher and two methods, run as the workers do."""
     cache = tmp_path_factory.mktemp("cache")
     jobs = jobs_of(["wine"], 1, [100, 400], ["linear", "boosted distilled"], is_quick=True)

@@ -11,8 +11,8 @@ from support.datasets import BUDGETS, data_of
 def _short_trainings():
     """Seconds instead of minutes: these tables are easy."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(descent, "SCREENING_STEPS", 60)
-        patch.setattr(descent, "FINAL_STEPS", 400)
+        patch.setattr(descent, "SCREENING_STEPS", 40)
+        patch.setattr(descent, "FINAL_STEPS", 250)
         yield
 
 

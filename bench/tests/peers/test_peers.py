@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from repsketch.compare import boosted, linear, network
+from repsketch.compare import boosted, descent, linear, network
 from repsketch.compare import peers as quick
 from repsketch.compare.peer import validation_loss
 from repsketch.compare.tuning import N_SCREENED
@@ -99,7 +99,9 @@ def test_trees_have_leaves_on_one_grid(fitted, data):
 
 
 @pytest.mark.parametrize("name", PEERS)
-def test_the_same_seed_gives_the_same_model(name):
+def test_the_same_seed_gives_the_same_model(name, monkeypatch):
+    monkeypatch.setattr(descent, "SCREENING_STEPS", 10)
+    monkeypatch.setattr(descent, "FINAL_STEPS", 30)
     data, peer = data_of("two classes"), PEERS[name]
     options = {"is_distilled": peer.is_distilled, "is_quick": True}
     first, again = (tune_each(peer.kind, data, [200], seed=5, **options)[200] for _ in range(2))

@@ -10,14 +10,14 @@ import typer.core
 
 from ..checks import check_choice, check_number
 from ..compress import compress as compress_model
-from ..data.tables import Table, read_table
+from ..data.tables import read_table
 from ..errors import InputError, require
 from ..files import write_atomically
 from ..predictor import TASKS
-from ..progress import log_to_stderr, progress_bar
+from ..progress import log_to_stderr
 from ..teacher import as_teacher
-from ..teacher.targets import read_targets
 from ..train.budget import parse_budget
+from ..train.clock import Clock
 from .folder import output_folder
 from .summary import print_summary, summarize
 from .tables import check_text, read_test, split_table, thinned, with_forced_columns
@@ -83,6 +83,7 @@ def compress(
     with output_folder(output, nbytes + _METADATA_NBYTES) as (sketch_file, summary_file):
         require("torch", "train")
         require("sklearn", "train")
+        from ..teacher.default import default_teacher
         from .teachers import open_onnx
 
         table = with_forced_columns(read_table(data_file, target, drop=drop or (), encoding=encoding), use or ())
@@ -92,11 +93,13 @@ def compress(
         train_table, test_table = (
             split_table(table, seed) if test is None else (table, read_test(test, table, encoding))
         )
-        started, n_rows = time.monotonic(), train_table.n_rows
+        started, clock, n_rows = time.monotonic(), Clock(time_limit), train_table.n_rows
         if time_limit is not None:
             train_table = thinned(train_table, time_limit, seed)
         if teacher_file is None:
-            teacher = _train(train_table, task, seed, time_limit, not as_json)
+            teacher = default_teacher(
+                train_table.X, train_table.y, task, seed=seed, time_limit=time_limit, progress=not as_json
+            )
         else:
             teacher = open_onnx(teacher_file, train_table, task)
         sketch = compress_model(
@@ -105,7 +108,7 @@ def compress(
             train_table.y,
             budget=nbytes,
             random_state=seed,
-            time_limit=None if time_limit is None else _remaining(time_limit, started),
+            time_limit=clock.limit_left,
             progress=not as_json,
         )
         name = "gradient-boosted trees, trained here" if teacher_file is None else printable(teacher_file.name)
@@ -144,19 +147,3 @@ def _split_arguments(files: list[Path], train: bool) -> tuple[Path | None, Path]
             f"compress was given {given}; allowed is MODEL DATA, an .onnx file and a table, or --train DATA."
         )
     return files[0], files[1]
-
-
-def _remaining(time_limit: float, started: float) -> float:
-    """Remaining seconds of the limit, at least a tenth of it: without a search there is no sketch."""
-    return max(time_limit - (time.monotonic() - started), 0.1 * time_limit)
-
-
-def _train(table: Table, task: str | None, seed: int, time_limit: float | None, progress: bool) -> Any:
-    """A scikit-learn model, fitted to the table."""
-    from ..teacher.default import TIME_SHARE, train_teacher
-
-    found = read_targets(None, table.X, table.y, task, table.n_rows).task
-    assert table.y is not None
-    seconds = None if time_limit is None else TIME_SHARE * time_limit
-    with progress_bar("training a teacher", None, enabled=progress):
-        return train_teacher(table.X, table.y, found, seed, seconds)

@@ -90,7 +90,8 @@ def _write_inputs(
     path: Path, teacher: Teacher, batches: Iterator, *, progress: bool
 ) -> tuple[tuple[int, int], TeacherOutputs]:
     """Write all batches to one file of float32 rows; its shape, and the teacher's labels."""
-    labels: list[TeacherOutputs] = []
+    labels: TeacherOutputs | None = None
+    values: list[np.ndarray] = []
     n_rows = n_features = 0
     with path.open("wb") as file, progress_bar("reading batches", total=None, enabled=progress) as bar:
         for batch in batches:
@@ -100,10 +101,11 @@ def _write_inputs(
             check_width(table, n_features, "a batch of X")
             for _, block in iterate_blocks(table, "a batch of X"):
                 block.tofile(file)
-            labels.append(teacher.label(batch))
+            labels = teacher.label(batch)
+            values.append(labels.values)
             n_rows += table.shape[0]
             bar.advance(note=f"{n_rows:,} rows")
-    if not labels:
+    if labels is None:
         raise InputError("X is a stream without batches; at least one batch of rows is needed.")
-    values = np.concatenate([batch.values for batch in labels])
-    return (n_rows, n_features), _checked(replace(labels[0], values=values), n_rows)
+    all_labels = replace(labels, values=np.concatenate(values), probabilities=None)
+    return (n_rows, n_features), _checked(all_labels, n_rows)

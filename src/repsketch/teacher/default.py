@@ -1,8 +1,10 @@
 """The default teacher, for users who have none: gradient-boosted trees, trained on a raw table.
 
-Takes a table as ``compress`` does, and labels; hands on a scikit-learn Pipeline.
+Takes a table as ``compress`` does, and labels; hands on a scikit-learn Pipeline. ``compress(None, X, y)``, the
+estimators and ``repsketch compress --train`` all call ``default_teacher``.
 """
 
+import logging
 import time
 import warnings
 from collections.abc import Iterator
@@ -17,7 +19,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
 from ..data.frames import as_columns
+from ..data.targets import as_labels, read_labels
 from ..errors import TeacherError
+from ..progress import notify, progress_bar
 
 TIME_SHARE = 0.1  # of a time limit: compress trains four more copies of the teacher
 MAX_CATEGORIES = 255  # of a column that scikit-learn splits into sets; indices of more labels are treated as numbers
@@ -26,6 +30,8 @@ MIN_ROWS_PER_CLASS = 10  # with fewer rows of some class, neither
 MIN_THREADED_CELLS = 5_000_000  # cells of a table from which several threads are faster
 MIN_SLOW_SECONDS = 2.0  # with less time, the learning rate is higher
 FIRST_TREES = 5  # grown before the time they took is measured
+
+_log = logging.getLogger(__name__)
 
 
 class ToNumbers(TransformerMixin, BaseEstimator):
@@ -95,13 +101,39 @@ class _ClassifierTrees(HistGradientBoostingClassifier):
             return super().decision_function(X)
 
 
-def train_teacher(
-    X: Any, y: np.ndarray, task: str, seed: int, seconds: float | None = None, loss: str = "absolute_error"
-) -> Pipeline:
+def default_teacher(
+    X: Any, y: Any, task: str | None, *, seed: int, time_limit: float | None = None, progress: bool = True
+) -> Pipeline | None:
+    """The teacher of users who have none; None if y has several columns, for which there are no trees.
+
+    Parameters
+    ----------
+    X : table as for ``compress``
+    y : (n,) labels or values; (n, C) values
+    task : "classification", "regression", or None to infer it from y
+    time_limit : seconds of the caller; a share of them is spent here
+
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> default_teacher(X, X[:, 0] > 0, None, seed=0, progress=False).classes_.tolist()
+    [False, True]
+    >>> default_teacher(X, X, None, seed=0, progress=False) is None
+    True
+    """
+    labels = as_labels(y)
+    targets, task, _ = read_labels(labels, X.shape[0] if hasattr(X, "shape") else len(X), task, None)
+    if task == "regression" and targets.shape[1] > 1:
+        notify(_log, f"y has {targets.shape[1]} columns: no teacher is trained", enabled=progress)
+        return None
+    seconds = None if time_limit is None else TIME_SHARE * time_limit
+    with progress_bar("training a teacher", None, enabled=progress):
+        return train_teacher(X, labels.reshape(-1), task, seed, seconds)
+
+
+def train_teacher(X: Any, y: np.ndarray, task: str, seed: int, seconds: float | None = None) -> Pipeline:
     """A fitted Pipeline that takes frames, arrays and sparse matrices like X.
 
-    With ``seconds`` it has fewer trees if all of them would take longer, by the time of the first few. ``loss`` is that
-    of a regressor.
+    With ``seconds`` it has fewer trees if all of them would take longer, by the time of the first few. Regressors
+    minimise the squared error.
 
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> teacher = train_teacher(X, X[:, 0] > 0, "classification", seed=0)
@@ -127,7 +159,7 @@ def train_teacher(
     if task == "classification":
         trees: Any = _ClassifierTrees(**options)
     else:
-        trees = _RegressorTrees(loss=loss, **options)
+        trees = _RegressorTrees(**options)
     try:
         _grow(trees, numbers, y, seconds)
     except ValueError as error:  # such as labels that are no integers

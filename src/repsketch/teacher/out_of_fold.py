@@ -16,7 +16,6 @@ import numpy as np
 
 from ..data.frames import is_frame
 from ..errors import TeacherError, require
-from ..predictor import to_probabilities
 from ..progress import notify, track
 from . import TeacherOutputs, as_teacher
 
@@ -56,14 +55,6 @@ def is_refittable(model: Any) -> bool:
     return all(callable(getattr(model, name, None)) for name in ("fit", "predict", "get_params", "set_params"))
 
 
-def as_soft_labels(outputs: TeacherOutputs) -> np.ndarray:
-    """Outputs in the units of labels: probabilities of classes (of the second, if there are two), or values; (n, C)."""
-    if outputs.task != "classification":
-        return outputs.values
-    probabilities = to_probabilities(outputs.values)
-    return probabilities[:, 1:] if probabilities.shape[1] == 2 else probabilities
-
-
 def out_of_fold_outputs(
     model: Any,
     X: Any,
@@ -75,7 +66,7 @@ def out_of_fold_outputs(
     max_seconds: float = MAX_SECONDS,
     progress: bool = True,
 ) -> np.ndarray | None:
-    """Outputs (n, C) of copies of ``model`` for rows they were not trained on, in the units of ``as_soft_labels``.
+    """Outputs (n, C) of copies of ``model`` for rows they were not trained on, as soft labels.
 
     Parameters
     ----------
@@ -112,7 +103,7 @@ def out_of_fold_outputs(
                 shown = "not used, because training copies would take %.0f seconds, of %.0f allowed"
                 _log.info(f"%s: {shown}", about, expected, max_seconds)
                 return None
-            outputs[fold.evaluated] += fold.weights * as_soft_labels(copied)
+            outputs[fold.evaluated] += fold.weights * copied.soft_labels
     except Exception as error:  # whatever a library raises, a sketch can be trained without these outputs
         reason = " ".join(str(error).split())
         shown = f"not used, because a copy cannot be trained ({type(error).__name__}: {reason:.300})"

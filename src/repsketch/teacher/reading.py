@@ -140,14 +140,18 @@ class Reading:
             )
         return Reading(task, classes, self.scale or ("probabilities" if looks_so else "logits"))
 
-    def read(self, raw: np.ndarray) -> np.ndarray:
-        """Outputs float64 (n, C) from raw outputs, once the reading is resolved."""
+    def read(self, raw: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Outputs float64 (n, C) from raw outputs, and class probabilities if these are what the teacher returned.
+
+        The reading must be resolved.
+        """
         values = self._one_hot(raw) if self.scale == "labels" else raw.astype(np.float64)
         if self.task == "regression":
-            return values
+            return values, None
+        probabilities = None
         if self.scale in ("probabilities", "labels"):
-            values = _log_odds(values)
-        return values[:, 1:] - values[:, :1] if values.shape[1] == 2 else values
+            probabilities, values = _normalised(values), _log_odds(values)
+        return (values[:, 1:] - values[:, :1] if values.shape[1] == 2 else values), probabilities
 
     def _one_hot(self, raw: np.ndarray) -> np.ndarray:
         """Probabilities (n, C) of 0 and 1 for labels (n, 1)."""
@@ -168,6 +172,14 @@ def _looks_like_probabilities(raw: np.ndarray) -> bool:
     if raw.min() < -RANGE_TOLERANCE or raw.max() > 1 + RANGE_TOLERANCE:
         return False
     return raw.shape[1] == 1 or bool((abs(raw.sum(axis=1, dtype=np.float64) - 1) <= SUM_TOLERANCE).all())
+
+
+def _normalised(probabilities: np.ndarray) -> np.ndarray:
+    """Probabilities of all classes (n, C), within [0, 1] and with sum 1; one column is that of the second class."""
+    within = np.clip(probabilities, 0.0, 1.0)
+    if within.shape[1] == 1:
+        return np.hstack([1.0 - within, within])
+    return within / within.sum(axis=1, keepdims=True)
 
 
 def _log_odds(probabilities: np.ndarray) -> np.ndarray:

@@ -11,7 +11,6 @@ import numpy as np
 from ..data.targets import as_labels, read_labels
 from ..errors import InputError
 from .adapt import as_teacher
-from .out_of_fold import as_soft_labels
 from .teacher import TeacherOutputs
 
 
@@ -45,7 +44,7 @@ def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> T
         raise InputError(f"the model returned outputs for {len(outputs.values)} rows; X has {n_rows}.")
     if outputs.task == "classification":
         outputs = in_order(outputs, None if hasattr(model, "classes_") else found)
-    soft_labels = as_soft_labels(outputs)
+    soft_labels = outputs.soft_labels
     if y is None:
         return Targets(soft_labels, None, outputs.task, outputs.classes)
     labels, _, classes = read_labels(y, n_rows, outputs.task, outputs.classes)
@@ -70,4 +69,5 @@ def in_order(outputs: TeacherOutputs, y: np.ndarray | None) -> TeacherOutputs:
     order = np.argsort(classes)
     is_turned = order[0] == 1 and n_classes == 2
     values = outputs.values[:, order] if n_classes > 2 else -outputs.values if is_turned else outputs.values
-    return replace(outputs, values=values, classes=classes[order])
+    probabilities = None if outputs.probabilities is None else outputs.probabilities[:, order]
+    return replace(outputs, values=values, classes=classes[order], probabilities=probabilities)

@@ -17,6 +17,7 @@ from ..data.arrays import (
     take_rows,
 )
 from ..errors import RepSketchError, TeacherError
+from ..predictor import to_probabilities
 from .raw_outputs import as_raw_outputs
 from .reading import Reading
 
@@ -31,6 +32,8 @@ class TeacherOutputs:
         more classes, the values themselves for regression
     task : "classification" or "regression"
     classes : (2,) labels where C = 1 else (C,), in column order; None for regression
+    probabilities : float64 (n, number of classes) as the teacher returned them; None where it returned logits or
+        values. ``values`` are then their log-odds, clipped
 
     >>> from repsketch.teacher import as_teacher
     >>> as_teacher(lambda X: X, task="regression").label([[1.0, 2.0]])
@@ -40,6 +43,19 @@ class TeacherOutputs:
     values: np.ndarray
     task: str
     classes: np.ndarray | None
+    probabilities: np.ndarray | None = None
+
+    @property
+    def soft_labels(self) -> np.ndarray:
+        """Outputs (n, C) in the units of labels: probabilities of classes (of the second, if there are two), or values.
+
+        >>> TeacherOutputs(np.array([[0.0]]), "classification", np.array(["no", "yes"])).soft_labels.tolist()
+        [[0.5]]
+        """
+        if self.task != "classification":
+            return self.values
+        probabilities = to_probabilities(self.values) if self.probabilities is None else self.probabilities
+        return probabilities[:, 1:] if probabilities.shape[1] == 2 else probabilities
 
     def __repr__(self) -> str:
         (n_rows, n_outputs), classes = np.shape(self.values), self.classes
@@ -102,7 +118,8 @@ class Teacher:
             raise TeacherError(f"{self.name} returned numbers for some rows and text for others.")
         raw = np.concatenate(blocks)
         reading = self._reading = self._reading.resolve(raw, self.name, labels)
-        return TeacherOutputs(reading.read(raw), str(reading.task), reading.classes)
+        values, probabilities = reading.read(raw)
+        return TeacherOutputs(values, str(reading.task), reading.classes, probabilities)
 
     def _evaluate(self, rows: Any, start: int) -> np.ndarray:
         """Raw outputs (n, C) for one block of rows, finite, in the teacher's own number type; or labels (n, 1)."""

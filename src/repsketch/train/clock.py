@@ -28,6 +28,15 @@ class Clock:
         """Seconds until the limit, negative beyond it."""
         return float("inf") if self._limit is None else self._limit - (time.monotonic() - self._started)
 
+    @property
+    def limit_left(self) -> float | None:
+        """The rest of the limit for a call that must find something, at least a tenth of the limit; None without one.
+
+        >>> Clock(None).limit_left is None, 999.0 < Clock(1000.0).limit_left <= 1000.0
+        (True, True)
+        """
+        return None if self._limit is None else max(self.seconds_left, 0.1 * self._limit)
+
     def is_past(self, share: float) -> Callable[[], bool]:
         """A function that returns True once this share of the time is over."""
         limit = self._limit

@@ -1,9 +1,8 @@
 """Settings out of range or of the wrong kind: the message names the setting, its value and what is allowed."""
 
-import pytest
-
 from repsketch import build_sketch, distill, lsh
 from repsketch.errors import InputError, MergeError
+from support.cases import case
 from support.spoiled import QUICK, built, check, empty, good_table, good_targets, kernel_model, teacher
 
 
@@ -185,10 +184,10 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_setting(setting):
-    call, words = SETTINGS[setting]
-    check(call, InputError, words)
+def test_setting():
+    for name, (call, words) in SETTINGS.items():
+        with case(name):
+            check(call, InputError, words)
 
 
 def test_scaling_beyond_64_bits():

@@ -60,8 +60,18 @@ def test_a_smaller_peer_that_is_a_little_worse_is_not_as_good():
     assert conclude("accuracy", rows_of(points, {"linear": 10}), points) is None
 
 
-@pytest.mark.parametrize("load", [pytest.param(load_breast_cancer, marks=pytest.mark.slow), load_diabetes])
-def test_compress_compares(load):
+@pytest.mark.slow
+@pytest.mark.parametrize("load", [load_breast_cancer, load_diabetes])
+def test_compress_as_shipped_compares(load):
+    check_compress_compares(load)
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_diabetes])
+def test_compress_compares(load, brief_training):
+    check_compress_compares(load)
+
+
+def check_compress_compares(load):
     X, y = load(return_X_y=True)
     summary = rs.compress(None, X, y, budget="300B", random_state=0, progress=False).summary
     assert [row["name"] for row in summary.rows] == NAMES
@@ -76,7 +86,7 @@ def test_compress_compares(load):
     assert str(summary).splitlines()[1].startswith("sketch")
 
 
-def test_a_line_that_is_as_good_is_said_to_be():
+def test_a_line_that_is_as_good_is_said_to_be(brief_training):
     """What the README promises: where a linear model is as good, ``summary`` says so."""
     X = np.random.default_rng(0).normal(size=(600, 4))
     X[:, 0] += 0.5 * np.sign(X[:, 0])  # a gap that int8 weights hit
@@ -93,7 +103,7 @@ def test_a_comparison_without_time_leaves_the_network_out():
     assert "without int8 network: no time left" in str(summary)
 
 
-def test_few_rows_are_compared_on_those_they_were_trained_on():
+def test_few_rows_are_compared_on_those_they_were_trained_on(brief_training):
     X, y = load_breast_cancer(return_X_y=True)
     summary = rs.compress(None, X[::50], y[::50], budget="300B", random_state=0, progress=False).summary
     assert (summary.scored_on, summary.n_rows) == ("training", 12)
@@ -138,7 +148,7 @@ def test_a_peer_that_cannot_be_fitted_is_left_out_and_named(kind, monkeypatch):
 
 
 @pytest.mark.parametrize(("n_rows", "n_classes"), [(3, 2), (8, 3), (30, 2)])
-def test_libraries_of_peers_are_quiet_on_few_rows(n_rows, n_classes, capfd):
+def test_libraries_of_peers_are_quiet_on_few_rows(n_rows, n_classes, brief_training, capfd):
     X = np.random.default_rng(0).normal(size=(n_rows, 2))
     X[:, 1] = 7.0
     sketch = rs.compress(None, X, np.arange(n_rows) % n_classes, budget="512B", random_state=0, progress=False)

@@ -1,10 +1,13 @@
 """Peers are as strong as they can be: every setting matters, the best parameters are taken, soft labels are used."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
 
 from repsketch.compare.boosted import Boosted
+from repsketch.compare.histogram import HistogramBoosted
 from repsketch.compare.layers import Layers
 from repsketch.compare.linear import Linear
 from repsketch.compare.network import MAX_UNITS, Network, widest
@@ -133,3 +136,41 @@ def test_a_linear_model_is_as_good_as_logistic_regression():
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     plain = LogisticRegression().fit(scaled, y).score(scaled, y)
     assert float(((model.outputs(X)[:, 0] > 0) == (y > 0.5)).mean()) > plain - 0.02
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "leaves", "rates"),
+    [
+        (1_024, {2, 4, 8, 16}, {0.3, 0.6, 1.0}),
+        (1_025, {4, 8, 16, 31}, {0.1, 0.3, 0.6}),
+        (4_096, {4, 8, 16, 31}, {0.1, 0.3, 0.6}),
+        (4_097, {4, 8, 16, 31}, {0.05, 0.1, 0.3}),
+        (65_536, {4, 8, 16, 31}, {0.05, 0.1, 0.3}),
+    ],
+)
+def test_trees_grow_with_the_bytes(nbytes, leaves, rates):
+    data = TrainingData.of(*curved(100), None, "classification")
+    settings = list(method_of(Boosted, data).settings(nbytes))
+    assert {setting["n_leaves"] for setting in settings} == leaves
+    assert {setting["rate"] for setting in settings} == rates
+
+
+@pytest.mark.parametrize(("n_rows", "fewest"), [(200, 3), (1_500, 12), (3_000, 20)])
+def test_small_tables_have_small_leaves(n_rows, fewest):
+    """A hundredth of the training rows, but at least 3 and at most 20."""
+    data = TrainingData.of(*curved(n_rows), None, "classification")
+    setting = {"n_leaves": 31, "rate": 0.3, "penalty": 0.0, "mixture": 0.0}
+    booster = method_of(Boosted, data)._grow(setting, 200).booster
+    assert booster.params["min_data_in_leaf"] == fewest
+    first = booster.dump_model(num_iteration=1)["tree_info"][0]  # of later trees LightGBM estimates the counts
+    counts = [int(count) for count in re.findall(r"'leaf_count': (\d+)", str(first))]
+    assert fewest <= min(counts) < len(data.X) // 31
+
+
+def test_scikit_learns_trees_split_categories_as_sets():
+    X = np.random.default_rng(0).integers(0, 40, (600, 1)).astype(np.float32)
+    y = X % 2.0
+    data = TrainingData.of(X, y.astype(np.float64), None, "classification", n_categories={0: 40})
+    setting = {"n_leaves": 2, "rate": 1.0, "penalty": 0.0, "mixture": 0.0}
+    ((_, model),) = method_of(HistogramBoosted, data).fit_all([setting], 64)
+    assert float(((model.outputs(X) > 0) == (y > 0.5)).mean()) == 1.0

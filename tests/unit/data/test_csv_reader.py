@@ -5,6 +5,7 @@ import gzip
 import polars
 import pytest
 
+from repsketch.data.csv_reader import read_csv
 from repsketch.data.tables import read_table
 from repsketch.errors import InputError
 
@@ -148,3 +149,8 @@ def test_integers_beyond_64_bits(tmp_path):
     assert table.X["a"].cast(polars.Float64).to_list() == [1e20, 1.0]
     assert table.y.dtype.kind in "iuf"
     assert table.y.astype(float).tolist() == [1.0, 1e20]
+
+
+def test_missing_cells_with_spaces_around_them():
+    frame, _ = read_csv(b"size,tree\n1, ?\n ? ,ash\nNA , oak\n4, NA\n", "trees.csv")
+    assert frame.rows() == [(1, None), (None, "ash"), (None, "oak"), (4, None)]

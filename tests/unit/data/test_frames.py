@@ -94,3 +94,24 @@ def test_what_a_frame_is():
     assert not is_frame(np.ones((2, 2)))
     assert not is_frame([[1.0]])
     assert isinstance(as_columns([[1.0]]), Columns)
+
+
+def test_fewer_labels_are_numbered_anew():
+    numbers = np.array([[0, 1, 2, 3, -1, np.nan]], np.float32).T
+    table = Columns(numbers, ("tree",), {0: ("ash", "elm", "fir", "oak")})
+    for chosen, expected in (([1, 3], [-1, 0, -1, 1, -1, np.nan]), ([0, 2], [0, -1, 1, -1, -1, np.nan])):
+        fewer = table.with_labels({0: np.array(chosen)})
+        np.testing.assert_array_equal(fewer.numbers[:, 0], expected)
+        assert fewer.categories[0] == tuple(table.categories[0][place] for place in chosen)
+    np.testing.assert_array_equal(table.numbers, numbers)
+
+
+@pytest.mark.parametrize(("values", "kind"), [
+    (np.arange(50), "identifier"),
+    (2 * np.arange(50), "identifier"),  # half of the integers in their range occur
+    (2 * np.arange(50) + (np.arange(50) > 48) * 2, "number"),
+    (np.arange(39), "number"),
+    (np.minimum(np.arange(50), 48), "number"),
+])  # fmt: skip
+def test_integers_that_number_the_rows(values, kind):
+    assert as_columns(pandas.DataFrame({"id": values})).kinds == (kind,)

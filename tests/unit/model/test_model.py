@@ -213,5 +213,7 @@ def test_refused(make, words):
 
 
 def test_booleans_matter_only_to_random_biases():
-    model(BOOLEANS, groups=(seeded(np.array([False, True, True])),))
-    model(BOOLEANS, groups=(seeded(None, n_levels=3),))
+    known = model(BOOLEANS, groups=(seeded(np.array([False, True, True])),))
+    levels = model(BOOLEANS, groups=(seeded(None, n_levels=3),))
+    for made in (known, levels):
+        assert query(made, np.eye(3, dtype=F)).tolist() == [[1.0]] * 3  # the mean of four counters of 1

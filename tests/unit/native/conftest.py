@@ -30,6 +30,17 @@ def compiler():
 
 
 @pytest.fixture(scope="session")
+def sanitizers(compiler, tmp_path_factory):
+    """Flags of the sanitizers; none where the compiler has none."""
+    flags = ["-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all"]
+    folder = tmp_path_factory.mktemp("sanitizers")
+    (folder / "empty.c").write_text("int main(void) { return 0; }\n")
+    linked = subprocess.run([compiler, *flags, "empty.c", "-o", "empty"], cwd=folder, capture_output=True)
+    is_there = linked.returncode == 0 and subprocess.run([folder / "empty"], capture_output=True).returncode == 0
+    return flags if is_there else []
+
+
+@pytest.fixture(scope="session")
 def once(tmp_path_factory):
     """Fills a folder once for all test processes of a run: ``once(name, fill)`` is the folder."""
     base = tmp_path_factory.getbasetemp()

@@ -36,3 +36,17 @@ def test_levels_cover_two_deviations_either_side(kernel, scale):
 
 def test_constant_data_leave_the_kernels_width(kernel):
     assert with_covering_bandwidth(kernel, np.ones((5, 3)), 8) is kernel
+
+
+def test_levels_of_a_direct_fold_are_counted_from_the_points():
+    """Far from the origin: the point itself is found in every row, and its distance is what counts."""
+    far = 1_000.0
+    kernels = [
+        KernelModel(np.array([[place]], np.float32), np.ones((1, 1), np.float32), np.zeros(1, np.float32), lsh.L2(1.0))
+        for place in (0.0, far)
+    ]
+    near, moved = (build_sketch(kernel, n_rows=60, n_buckets=4, fold="direct", progress=False) for kernel in kernels)
+    X = np.array([[0.0], [0.25], [0.5], [5.0]], np.float32)
+    assert moved.predict([[far]]).tolist() == [1.0]
+    np.testing.assert_allclose(moved.predict(X + far), near.predict(X), atol=0.02)
+    assert near.predict(X)[2] < 0.9

@@ -351,3 +351,21 @@ class TestTables:
         assert bytes_of(distill(lambda X: values(np.asarray(X)), frame, **QUICK)) == bytes_of(
             distill(values, X, **QUICK)
         )
+
+
+@pytest.mark.parametrize(("n", "n_validation"), [(49, 0), (50, 5), (500, 50), (100_000, 8_192)])
+def test_no_validation_row_is_a_training_row(n, n_validation):
+    training, validation = _split(n, 0.1, seed=3)
+    if n_validation == 0:  # too few: all rows are both
+        assert sorted(training) == sorted(validation) == list(range(n))
+        return
+    assert (len(training), len(validation)) == (n - n_validation, n_validation)
+    assert len(np.union1d(training, validation)) == n
+
+
+def test_the_best_epoch_is_taken_not_the_last():
+    """A learning rate that is far too high: every epoch is worse than the start."""
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    options = {"n_points": 16, "n_components": 2, "n_epochs": 4, "progress": False}
+    wild = distill(lambda X: np.sin(X[:, 0]), X, learning_rate=30.0, **options)
+    assert np.abs(wild.predict(X) - np.sin(X[:, 0])).mean() < 0.3

@@ -264,3 +264,21 @@ def test_what_is_lost():
     assert fitted.cost() == sketch_of(6, 8).cost()
     with pytest.raises(InputError, match="solves for 16385 unknowns; allowed are 16384"):
         sketch_of(20, 1_000).refit(np.zeros((16_385, 3), np.float32), np.zeros((16_385, 2)))
+
+
+def test_the_strength_is_chosen_on_rows_that_are_not_fitted_to(monkeypatch):
+    """Noise: validation rows ask for the strongest regularisation, rows that are fitted to for the weakest."""
+    from repsketch.paper import refit as refitting
+
+    tried, ridge = [], refitting._ridge
+
+    def listen(cells, wanted, strengths, *others):
+        tried.append((len(cells), list(strengths)))
+        return ridge(cells, wanted, strengths, *others)
+
+    monkeypatch.setattr(refitting, "_ridge", listen)
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(200, 2)), rng.normal(size=200)
+    blank = Sketch.empty(lsh.L2(bandwidth=0.5), n_rows=60, n_buckets=8, n_features=2)
+    blank.refit(X, noise, strengths=(1e-5, 1e-2, 1.0), progress=False)
+    assert tried == [(160, [1.0, 1e-2, 1e-5]), (200, [1.0])]

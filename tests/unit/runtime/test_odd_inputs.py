@@ -18,6 +18,7 @@ from repsketch.model.oracle import query
 from repsketch.model.rows import RowGroup
 from repsketch.runtime import runtime_for
 from repsketch.sketch import CompiledSketch
+from support.cases import case
 
 F = np.float32
 N, D = 70, 5  # more rows than a block
@@ -127,23 +128,25 @@ def plain(given) -> np.ndarray:
     return np.ascontiguousarray(np.asarray(given).astype(F))
 
 
-@pytest.mark.parametrize("make", GOOD.values(), ids=GOOD)
-def test_tables_of_numbers(runtime, model, make):
-    given = make(table())
-    expected = query(model, plain(given))
-    for n_threads in (1, 2):
-        assert runtime.outputs(given, n_threads).tobytes() == expected.tobytes()
-    assert CompiledSketch(model).outputs(given).tobytes() == expected.tobytes()
+def test_tables_of_numbers(runtime, model):
+    for name, make in GOOD.items():
+        with case(name):
+            given = make(table())
+            expected = query(model, plain(given))
+            for n_threads in (1, 2):
+                assert runtime.outputs(given, n_threads).tobytes() == expected.tobytes()
+            assert CompiledSketch(model).outputs(given).tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("name", [name for name in GOOD if name not in ("matrix", "memory")])  # their rows are tables
-def test_rows_of_numbers(runtime, model, name):
-    given = GOOD[name](table())[:3]
-    rows = [given.iloc[i] for i in range(3)] if isinstance(given, pd.DataFrame) else given
-    for row, wanted in zip(rows, query(model, plain(given)), strict=True):
-        found = runtime.output_of(row)
-        assert isinstance(found, float if model.n_outputs == 1 else np.ndarray)
-        np.testing.assert_array_equal(found, wanted[0] if model.n_outputs == 1 else wanted)
+def test_rows_of_numbers(runtime, model):
+    for name in [name for name in GOOD if name not in ("matrix", "memory")]:  # their rows are tables
+        with case(name):
+            given = GOOD[name](table())[:3]
+            rows = [given.iloc[i] for i in range(3)] if isinstance(given, pd.DataFrame) else given
+            for row, wanted in zip(rows, query(model, plain(given)), strict=True):
+                found = runtime.output_of(row)
+                assert isinstance(found, float if model.n_outputs == 1 else np.ndarray)
+                np.testing.assert_array_equal(found, wanted[0] if model.n_outputs == 1 else wanted)
 
 
 #: What is no table of numbers, or holds numbers that float32 does not.
@@ -192,19 +195,17 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("make", BAD.values(), ids=BAD)
-def test_what_is_no_table(runtime, model, make):
-    for call in (runtime.outputs, CompiledSketch(model).outputs, CompiledSketch(model).predict):
-        with pytest.raises(InputError, match=r"X|Complex"):
-            call(make())
+def test_what_is_no_table(runtime, model):
+    for name, make in BAD.items():
+        for call in (runtime.outputs, CompiledSketch(model).outputs, CompiledSketch(model).predict):
+            with case(name, call), pytest.raises(InputError, match=r"X|Complex"):
+                call(make())
 
 
-@pytest.mark.parametrize("make", BAD.values(), ids=BAD)
-def test_what_is_no_row(runtime, model, make):
-    if make is BAD["1-d"]:
-        return  # that one is a row
-    with pytest.raises(InputError, match=r"row|X|Complex"):
-        runtime.output_of(make())
+def test_what_is_no_row(runtime, model):
+    for name in [name for name in BAD if name != "1-d"]:  # that one is a row
+        with case(name), pytest.raises(InputError, match=r"row|X|Complex"):
+            runtime.output_of(BAD[name]())
 
 
 #: Tables above whose first row is as bad as they are.
@@ -218,10 +219,10 @@ BAD_ROWS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BAD_ROWS)
-def test_a_row_of_what_is_no_table(runtime, name):
-    with pytest.raises(InputError, match=r"row|X|Complex"):
-        runtime.output_of(BAD[name]()[0])
+def test_a_row_of_what_is_no_table(runtime):
+    for name in BAD_ROWS:
+        with case(name), pytest.raises(InputError, match=r"row|X|Complex"):
+            runtime.output_of(BAD[name]()[0])
 
 
 # -- masks --------------------------------------------------------------------------------------
@@ -264,8 +265,9 @@ def test_masked_text_is_named(runtime):
         runtime.outputs(np.ma.array([["a"] * D], mask=[[True] * D]))
 
 
-@pytest.mark.parametrize("n_threads", [0, -1, 1.0, 2.5, True, "2", None, np.float64(2), [2]], ids=repr)
-def test_other_numbers_of_threads(runtime, n_threads):
-    for X in (table(), table().astype(np.float64)):
-        with pytest.raises(InputError, match=r"n_threads=.*; allowed is an integer of at least 1"):
-            runtime.outputs(X, n_threads)
+def test_other_numbers_of_threads(runtime):
+    words = r"n_threads=.*; allowed is an integer of at least 1"
+    for n_threads in (0, -1, 1.0, 2.5, True, "2", None, np.float64(2), [2]):
+        for X in (table(), table().astype(np.float64)):
+            with case(repr(n_threads)), pytest.raises(InputError, match=words):
+                runtime.outputs(X, n_threads)

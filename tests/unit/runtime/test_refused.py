@@ -15,6 +15,7 @@ from repsketch.model.rows import RowGroup
 from repsketch.runtime import runtime_for
 from repsketch.runtime.reference import ReferenceRuntime
 from repsketch.sketch import CompiledSketch
+from support.cases import case
 
 F = np.float32
 N, D = 200, 70  # more than one block of 64 rows, more columns than one vector holds
@@ -65,26 +66,27 @@ MAKE = {
     "list": lambda X: X.tolist(),
 }
 VALUES = {"NaN": (np.nan, "NaN"), "inf": (np.inf, "infinity"), "-inf": (-np.inf, "infinity")}
-every_table = pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
 every_value = pytest.mark.parametrize(("value", "word"), VALUES.values(), ids=VALUES)
 
 
-@every_table
 @every_value
-def test_the_place_is_named(runtime_of, is_integer, make, value, word):
+def test_the_place_is_named(runtime_of, is_integer, value, word):
     runtime = runtime_of(make_model(is_integer))
-    for n_threads in (1, 3):
-        with pytest.raises(InputError, match=f"X holds {word}.* at row 130, column 66; fill or drop it"):
-            runtime.outputs(make(table(value)), n_threads)
+    for kind, make in MAKE.items():
+        for n_threads in (1, 3):
+            words = f"X holds {word}.* at row 130, column 66; fill or drop it"
+            with case(kind, n_threads), pytest.raises(InputError, match=words):
+                runtime.outputs(make(table(value)), n_threads)
 
 
 @every_value
-@pytest.mark.parametrize(("row", "column"), [(0, 0), (0, D - 1), (63, 1), (64, 64), (N - 1, D - 1)])
-def test_any_place(runtime_of, is_integer, value, word, row, column):
+def test_any_place(runtime_of, is_integer, value, word):
     runtime = runtime_of(make_model(is_integer))
-    for make in (MAKE["float32"], MAKE["CSR"]):
-        with pytest.raises(InputError, match=f"X holds {word}.* at row {row}, column {column};"):
-            runtime.outputs(make(table(value, row, column)))
+    for row, column in [(0, 0), (0, D - 1), (63, 1), (64, 64), (N - 1, D - 1)]:
+        for kind in ("float32", "CSR"):
+            words = f"X holds {word}.* at row {row}, column {column};"
+            with case(kind, row, column), pytest.raises(InputError, match=words):
+                runtime.outputs(MAKE[kind](table(value, row, column)))
 
 
 def test_the_first_of_several_is_named(runtime_of, is_integer):
@@ -120,14 +122,15 @@ def test_a_single_row(runtime_of, is_integer, value, word, n_outputs):
         runtime.outputs(row[None])
 
 
-@pytest.mark.parametrize("make", [MAKE["float64"], MAKE["CSR of float64"], MAKE["list"]], ids=["dense", "CSR", "list"])
 @pytest.mark.parametrize("value", [1e39, -1e300])
-def test_numbers_beyond_float32_are_infinite(runtime_of, is_integer, make, value):
+def test_numbers_beyond_float32_are_infinite(runtime_of, is_integer, value):
     X = table().astype(np.float64)
     X[130, 66] = value
     runtime = runtime_of(make_model(is_integer, accepts_missing=True))
-    with pytest.raises(InputError, match=r"X holds infinity .*at row 130, column 66; .*within float32"):
-        runtime.outputs(make(X))
+    for kind in ("float64", "CSR of float64", "list"):
+        words = r"X holds infinity .*at row 130, column 66; .*within float32"
+        with case(kind), pytest.raises(InputError, match=words):
+            runtime.outputs(MAKE[kind](X))
     with pytest.raises(InputError, match=r"X holds infinity .*at row 0, column 66"):
         runtime.output_of(X[130])
 
@@ -135,23 +138,23 @@ def test_numbers_beyond_float32_are_infinite(runtime_of, is_integer, make, value
 # -- missing values -----------------------------------------------------------------------------
 
 
-@every_table
-def test_nan_is_taken_where_it_is_accepted(runtime_of, is_integer, make):
+def test_nan_is_taken_where_it_is_accepted(runtime_of, is_integer):
     model = make_model(is_integer, accepts_missing=True)
     X = table(np.nan)
     X[3] = np.nan
     expected = query(model, X)
     assert np.isfinite(expected).all()
-    assert runtime_of(model).outputs(make(X)).tobytes() == expected.tobytes()
+    for kind, make in MAKE.items():
+        assert runtime_of(model).outputs(make(X)).tobytes() == expected.tobytes(), kind
 
 
-@every_table
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
-def test_infinities_are_never_accepted(runtime_of, is_integer, make, value):
+def test_infinities_are_never_accepted(runtime_of, is_integer, value):
     X = table(value)
     X[5, 5] = np.nan
-    with pytest.raises(InputError, match=r"X holds infinity .*at row 130, column 66"):
-        runtime_of(make_model(is_integer, accepts_missing=True)).outputs(make(X))
+    for kind, make in MAKE.items():
+        with case(kind), pytest.raises(InputError, match=r"X holds infinity .*at row 130, column 66"):
+            runtime_of(make_model(is_integer, accepts_missing=True)).outputs(make(X))
 
 
 def test_a_row_with_missing_values(runtime_of, is_integer):
@@ -192,10 +195,10 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize(("make", "words"), SHAPES.values(), ids=SHAPES)
-def test_other_tables(runtime_of, is_integer, make, words):
-    with pytest.raises(InputError, match=words):
-        runtime_of(make_model(is_integer)).outputs(make())
+def test_other_tables(runtime_of, is_integer):
+    for name, (make, words) in SHAPES.items():
+        with case(name), pytest.raises(InputError, match=words):
+            runtime_of(make_model(is_integer)).outputs(make())
 
 
 ROWS = {
@@ -212,11 +215,11 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize(("make", "words"), ROWS.values(), ids=ROWS)
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_other_rows(runtime_of, is_integer, make, words, n_outputs):
-    with pytest.raises(InputError, match=words):
-        runtime_of(make_model(is_integer, n_outputs=n_outputs)).output_of(make())
+def test_other_rows(runtime_of, is_integer, n_outputs):
+    for name, (make, words) in ROWS.items():
+        with case(name), pytest.raises(InputError, match=words):
+            runtime_of(make_model(is_integer, n_outputs=n_outputs)).output_of(make())
 
 
 def test_a_refused_call_spoils_nothing(is_integer):

@@ -57,6 +57,30 @@ class TestFunctions:
         outputs = as_teacher(lambda X: X[:, 0], task="classification").label(np.array([[0.0], [1.0]]))
         np.testing.assert_allclose(outputs.values, [[-LIMIT], [LIMIT]])
 
+    def test_soft_labels_are_the_probabilities_that_the_teacher_returned(self):
+        """Log-odds are clipped, soft labels are not: 1e-5 stays 1e-5."""
+        p = np.array([1e-5, 0.3, 1.0])
+        outputs = as_teacher(lambda X: p, task="classification").label(np.zeros((3, 1)))
+        np.testing.assert_array_equal(outputs.soft_labels[:, 0], p)
+        pairs = as_teacher(lambda X: np.stack([1 - p, p], axis=1)).label(np.zeros((3, 1)))
+        np.testing.assert_allclose(pairs.soft_labels[:, 0], p, rtol=1e-11)
+        triples = np.array([[1e-6, 1e-6, 1 - 2e-6], [0.0, 1.0, 0.0]])
+        outputs = as_teacher(lambda X: triples).label(np.zeros((2, 1)))
+        np.testing.assert_allclose(outputs.soft_labels, triples, rtol=1e-11)
+
+    def test_soft_labels_of_rounded_probabilities_are_within_bounds_and_sum_to_one(self):
+        rounded = np.array([[1 + 5e-7, -5e-7, 0.0], [0.3334, 0.3334, 0.3334]])
+        soft_labels = as_teacher(lambda X: rounded).label(np.zeros((2, 1))).soft_labels
+        assert soft_labels.min() >= 0.0
+        np.testing.assert_allclose(soft_labels.sum(axis=1), 1.0, atol=1e-15)
+
+    def test_soft_labels_of_logits_are_their_softmax(self, X):
+        np.testing.assert_allclose(as_teacher(lambda X: 9 * X).label(X).soft_labels, softmax(9 * X), atol=1e-12)
+
+    def test_soft_labels_of_labels_are_certain(self):
+        outputs = as_teacher(lambda X: np.array(["b", "a"])).label(np.zeros((2, 1)))
+        assert outputs.soft_labels.tolist() == [[1.0], [0.0]]
+
     def test_the_floor_stays_below_the_mean_probability(self):
         p = np.full((1, 1000), 0.0005)
         p[0, 0] = 1 - p[0, 1:].sum()

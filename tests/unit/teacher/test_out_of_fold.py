@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
 from repsketch.teacher import out_of_fold as folds
-from repsketch.teacher.out_of_fold import N_FOLDS, as_soft_labels, out_of_fold_outputs
+from repsketch.teacher.out_of_fold import N_FOLDS, out_of_fold_outputs
 
 N = 120
 TRAIN_ROWS = np.arange(90)
@@ -42,7 +42,7 @@ def test_no_row_influences_its_own_soft_label(n_classes):
     again = out_of_fold(model, X, changed)
     assert np.array_equal(again[7], outputs[7])
     assert not np.array_equal(again, outputs)
-    own = as_soft_labels(as_teacher(model).label(X))
+    own = as_teacher(model).label(X).soft_labels
     assert outputs.shape == own.shape
     assert np.abs(own - outputs)[TRAIN_ROWS].mean() > 0.1  # the tree knows its own rows by heart
 
@@ -192,3 +192,14 @@ def test_constructors_that_copy_their_parameters():
     np.testing.assert_array_equal(
         out_of_fold(Copying(names=["a"]).fit(X, y), X, y), out_of_fold(LogisticRegression().fit(X, y), X, y)
     )
+
+
+def test_copies_of_other_classes_are_not_used(caplog):
+    """As many classes as the teacher has, but others: their probabilities are of something else."""
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    rows = np.arange(80)
+    for names, is_used in ((("ash", "oak"), True), (("ash", "elm"), False)):
+        y = np.where(X[:, 0] > 0, *names)
+        model = LogisticRegression().fit(X, np.where(X[:, 0] > 0, "ash", "oak"))
+        found = out_of_fold_outputs(model, X, y, rows, as_teacher(model).label(X), seed=0, progress=False)
+        assert (found is not None) == is_used

@@ -1,5 +1,7 @@
 """Interpolated rows: what is deployed in integers is what was trained, and it learns."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
@@ -11,9 +13,17 @@ from repsketch.train.interpolated import Shape, Student, TrainingRows, assemble,
 N = 400
 
 
-@pytest.mark.parametrize(("n_classes", "has_linear"), [(0, True), (3, True), (3, False)])
-@pytest.mark.parametrize("projection_type", ["int8", "ternary"])
-@pytest.mark.parametrize("scaling", SCALINGS)
+def all_kinds() -> list:
+    """Every scaling with every projection and every output; the fast tests have each pair of the first two once."""
+    kinds = []
+    for i, (scaling, projection_type) in enumerate(product(SCALINGS, ["int8", "ternary"])):
+        for j, outputs in enumerate([(0, True), (3, True), (3, False)]):
+            marks = [] if (i + i // 2) % 3 == j else [pytest.mark.slow]
+            kinds.append(pytest.param(scaling, projection_type, *outputs, marks=marks))
+    return kinds
+
+
+@pytest.mark.parametrize(("scaling", "projection_type", "n_classes", "has_linear"), all_kinds())
 def test_the_model_predicts_what_was_trained(scaling, projection_type, n_classes, has_linear):
     """Values, and three classes decoded by one vector a row; coordinates and linear term are rounded once more.
 

@@ -9,7 +9,7 @@ import torch
 from repsketch.compare.features import Features
 from repsketch.errors import require
 from repsketch.teacher import TeacherOutputs
-from repsketch.teacher.out_of_fold import Fold, as_soft_labels
+from repsketch.teacher.out_of_fold import Fold
 
 from ..baselines import train_mlp
 from ..baselines.boosted import FIXED
@@ -89,7 +89,7 @@ def network_fit(case: Case) -> Fit:
         def predict(X: np.ndarray) -> np.ndarray:
             with torch.inference_mode():
                 outputs = network(torch.from_numpy(features.values(X))).numpy()
-            return as_soft_labels(TeacherOutputs(outputs, case.table.task, None))
+            return TeacherOutputs(outputs, case.table.task, None).soft_labels
 
         return predict
 

@@ -1,0 +1,46 @@
+"""The default teacher: sizes from which its options change, labels of new tables, and its time limit."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas
+import pytest
+
+from repsketch.teacher import default
+from repsketch.teacher.default import FIRST_TREES, ToNumbers, train_teacher
+
+X = np.random.default_rng(0).normal(size=(520, 2))
+Y = X[:, 0] + X[:, 1] ** 2
+
+
+@pytest.mark.parametrize(("n_rows", "leaf"), [(19, 1), (40, 2), (399, 19), (400, 20), (520, 20)])
+def test_small_tables_have_small_leaves(n_rows, leaf):
+    trees = train_teacher(X[:n_rows], Y[:n_rows], "regression", 0, 1e-9)[-1]
+    assert trees.min_samples_leaf == leaf
+
+
+def test_early_stopping_needs_rows():
+    found = [train_teacher(X[:n], Y[:n], "regression", 0, 1e-9)[-1].early_stopping for n in (499, 500)]
+    assert found == [False, True]
+    for n_rare, stops in ((9, False), (10, True)):
+        y = np.arange(520) < n_rare
+        assert train_teacher(X, y, "classification", 0, 1e-9)[-1].early_stopping == stops
+
+
+def test_a_label_has_the_index_that_it_had_in_training():
+    to_numbers = ToNumbers().fit(pandas.DataFrame({"tree": ["ash", "elm", "oak", None]}))
+    found = to_numbers.transform(pandas.DataFrame({"tree": ["oak", "fir", None]}))
+    np.testing.assert_array_equal(found[:, 0], [2, -1, np.nan])
+
+
+@pytest.mark.parametrize(("seconds_a_look", "n_trees"), [(0.0, 100), (4.0, 4 * FIRST_TREES), (100.0, FIRST_TREES)])
+def test_trees_are_grown_until_the_time_is_over(seconds_a_look, n_trees, monkeypatch):
+    """After 5, 10 and 20 trees 4, 8 and 12 seconds are over: the next ones would take 24 of 20."""
+    now = [0.0]
+
+    def monotonic():
+        now[0] += seconds_a_look
+        return now[0]
+
+    monkeypatch.setattr(default, "time", SimpleNamespace(monotonic=monotonic))
+    assert train_teacher(X[:100], Y[:100], "regression", 0, seconds=20.0)[-1].n_iter_ == n_trees
