@@ -1,8 +1,8 @@
 /* rsk_family.h: what differs between the LSH families, and between the pools of codes that rows share.
  *
- * One record each, found by the number in the file (`hash` of ROW_GROUP). The reader, the bounds, the digest and the plan
- * read the record and never the number; a new family is a new record in rsk_family.c and, if its codes are computed in a
- * new way, one loop in rsk_predict_block_codes.inc. src/repsketch/lsh has the same as classes.
+ * One record each, found by the number in the file (`hash` of ROW_GROUP). The reader, the bounds, the digest and the
+ * plan read the record and never the number; a new family is a new record in rsk_family.c and, if its codes are
+ * computed in a new way, one loop in rsk_predict_block_codes.inc. src/repsketch/lsh has the same as classes.
  */
 #ifndef RSK_FAMILY_H
 #define RSK_FAMILY_H

@@ -100,7 +100,8 @@ static void lay_out_float_columns(rsk_plan_group *p, rsk_arena *a) {
 static void lay_out_row_bits(const rsk_plan *plan, rsk_plan_group *p, rsk_arena *a) {
     const rsk_row_group *group = p->group;
     const int is_bits = p->is_pool && p->is_bit && rsk_family_of(group)->most_nonzeros != 0 &&
-                        rsk_has_single_counters(group) && group->counter_type != RSK_COUNTER_INT16 && group->n_concat <= 8;
+                        rsk_has_single_counters(group) && group->counter_type != RSK_COUNTER_INT16 &&
+                        group->n_concat <= 8;
     if (plan->model.precision != RSK_INT || !is_bits) return;
     const size_t n_named = (size_t)group->n_rows * group->n_concat;
     uint32_t *terms = take(a, (uint64_t)p->n_used * 3u, 4), *codes = take(a, n_named, 4);
