@@ -17,7 +17,7 @@ help:
 	@echo "make ablation  what each way to train is worth (an hour; needs REPSKETCH_DATA)"
 	@echo "make frontier  accuracy against bytes, ours and every peer (hours; needs REPSKETCH_DATA)"
 	@echo "make tables    write README's tables from bench/results"
-	@echo "make mutants   put faults into the code, one at a time, and see whether the fast tests notice (ten minutes)"
+	@echo "make mutants   put faults into the code, one at a time, and see whether the fast tests notice (20 minutes)"
 	@echo "make sanitize  the C tests and 5 million damaged files under the address and undefined-behaviour sanitizers"
 
 $(VENV)/python:

@@ -15,6 +15,7 @@ from repsketch.compare.comparison import Comparison
 from repsketch.errors import InputError, RepSketchError
 from repsketch.model.intervals import Intervals
 from repsketch.sketch import CompiledSketch, from_bytes
+from repsketch.teacher.default import default_teacher
 from repsketch.teacher.out_of_fold import N_FOLDS
 from repsketch.train import search as searching
 from repsketch.train.budget import parse_budget
@@ -53,6 +54,25 @@ def test_a_raw_table(budget):
     np.testing.assert_array_equal(again.predict(X[["country", "constant", "member", "job", "age"]]), sketch.predict(X))
     unseen = X.assign(job="astronaut")
     np.testing.assert_array_equal(sketch.outputs(unseen), sketch.outputs(X.assign(job=None)))
+
+
+def test_no_model_means_the_default_teacher():
+    """The same for ``compress`` and the estimators, whose seed is drawn; the command line calls the same function."""
+    X, y = load_iris(return_X_y=True)
+    seed = int(np.random.RandomState(5).randint(2**31))
+    teacher = default_teacher(X, y, None, seed=seed, progress=False)
+    estimator = rs.SketchClassifier(budget=300, random_state=5).fit(X, y)
+    for model in (None, teacher):
+        sketch = rs.compress(model, X, y, budget=300, random_state=seed, progress=False)
+        assert sketch.to_bytes() == estimator.sketch_.to_bytes(), model
+    assert estimator.teacher_.score(X, y) > 0.95
+
+
+def test_values_of_several_columns_have_no_default_teacher(capsys):
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    sketch = rs.compress(None, X, X[:, :2], task="regression", budget="1KB", random_state=0, progress=True)
+    assert "y has 2 columns: no teacher is trained" in capsys.readouterr().err
+    assert sketch.predict(X).shape == (80, 2)
 
 
 def test_the_same_seed_gives_the_same_bytes():
@@ -140,6 +160,12 @@ def test_regression():
     assert np.abs(sketch.predict(X) - y).mean() < 0.75 * np.abs(np.median(y) - y).mean()
 
 
+def linear_teacher(rng, X, n_outputs):
+    """A function of n_outputs random sums of columns: a teacher that costs nothing."""
+    weights = rng.normal(size=(X.shape[1], n_outputs))
+    return lambda rows: np.nan_to_num(np.asarray(rows)) @ weights
+
+
 SHAPES = {
     "two rows": (2, 3),
     "one column": (50, 1),
@@ -153,7 +179,8 @@ def test_odd_shapes(name, task):
     rng = np.random.default_rng(3)
     X = rng.normal(size=SHAPES[name])
     y = np.arange(len(X)) % 2 if task == "classification" else X[:, 0]
-    sketch = rs.compress(None, X, y, budget="4KB", task=task, **QUICK)
+    teacher = None if name != "wide" else linear_teacher(rng, X, 1)  # trees of 10,000 columns take long
+    sketch = rs.compress(teacher, X, y, budget="4KB", task=task, **QUICK)
     assert sketch.nbytes <= 4096
     assert np.isfinite(sketch.outputs(X)).all()
 
@@ -195,8 +222,9 @@ def test_the_budget_is_never_exceeded(batch, n_cases):
     n_made = 0
     for _ in range(n_cases):
         X, y, task, budget = random_case(rng)
+        n_outputs = y.shape[1] if task == "regression" else len(np.unique(y))
         try:
-            sketch = rs.compress(None, X, y, task=task, budget=budget, **QUICK)
+            sketch = rs.compress(linear_teacher(rng, X, n_outputs), X, y, task=task, budget=budget, **QUICK)
         except InputError:  # no sketch is so small
             continue
         n_made += 1

@@ -44,3 +44,16 @@ def test_trees_are_grown_until_the_time_is_over(seconds_a_look, n_trees, monkeyp
 
     monkeypatch.setattr(default, "time", SimpleNamespace(monotonic=monotonic))
     assert train_teacher(X[:100], Y[:100], "regression", 0, seconds=20.0)[-1].n_iter_ == n_trees
+
+
+@pytest.mark.parametrize(("time_limit", "seconds"), [(None, None), (50.0, 5.0)])
+def test_a_tenth_of_a_time_limit_is_for_the_teacher(time_limit, seconds, monkeypatch):
+    seen = []
+    monkeypatch.setattr(default, "train_teacher", lambda X, y, task, seed, seconds: seen.append((task, seed, seconds)))
+    for y, task in ((Y, "regression"), (Y > 0, "classification"), (Y.reshape(-1, 1), "regression")):
+        default.default_teacher(X, y, None, seed=3, time_limit=time_limit, progress=False)
+        assert seen.pop() == (task, 3, seconds)
+
+
+def test_regressors_minimise_the_squared_error():
+    assert train_teacher(X[:50], Y[:50], "regression", 0)[-1].loss == "squared_error"
