@@ -1,4 +1,7 @@
-"""A wheel carries the C runtime: a C program is built against an installed one alone, and gives Python's bits."""
+"""A wheel carries the C runtime: a C program is built against an installed one alone, and gives Python's bits.
+
+With each extra alone, in an environment of its own, the wheel does what the extra promises.
+"""
 
 import shutil
 import subprocess
@@ -54,14 +57,23 @@ def wheel(root, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def python(run, wheel, tmp_path_factory):
+def install(root, run, wheel, tmp_path_factory):
+    """A function that makes an environment with the wheel, some of its extras, and nothing else."""
+
+    def install(extras: str) -> Path:
+        folder = tmp_path_factory.mktemp("empty") / "venv"
+        run(sys.executable, "-m", "venv", folder)
+        pip = [folder / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        run(*pip, "-c", root / "constraints.txt", f"repsketch{extras} @ {wheel.as_uri()}")
+        return folder / "bin"
+
+    return install
+
+
+@pytest.fixture(scope="module")
+def python(install):
     """A Python with NumPy and the wheel, and nothing else."""
-    folder = tmp_path_factory.mktemp("empty") / "venv"
-    run(sys.executable, "-m", "venv", folder)
-    pip = [folder / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-    run(*pip, f"numpy=={np.__version__}")
-    run(*pip, "--no-deps", wheel)
-    return folder / "bin" / "python"
+    return install("") / "python"
 
 
 @pytest.mark.slow
@@ -93,3 +105,48 @@ def test_a_program_built_against_the_wheel_gives_pythons_bits(root, run, compile
         name, *row, wanted = line.split()
         printed = run(program, tmp_path / f"{name}.rsk", *row)
         assert np.array(printed.split(), np.float32).tobytes().hex() == wanted
+
+
+#: Runs where [train] is installed alone: no command line, no ONNX, no LightGBM.
+TRAIN = """
+import numpy as np
+import repsketch as rs
+X = np.random.default_rng(0).normal(size=(200, 3))
+sketch = rs.compress(None, X, X[:, 0] > 0, budget="256B", time_limit=2.0, random_state=0, progress=False)
+print((sketch.predict(X) == (X[:, 0] > 0)).mean() > 0.9, [row["name"] for row in sketch.summary.rows])
+print(rs.SketchRegressor(budget="256B", time_limit=1.0).fit(X, X[:, 0]).score(X, X[:, 0]) > 0.5)
+"""
+
+
+@pytest.mark.slow
+def test_numpy_alone_loads_and_predicts(run, python, tmp_path):
+    assert len(run(python, "-c", MAKE_SKETCH, cwd=tmp_path).splitlines()) == 8
+    script = "import repsketch as rs; print(rs.load('int.rsk').predict([[0.0, 1.0, 2.0]]).shape); rs.compress"
+    assert "(1,)" in run(python, "-c", script, cwd=tmp_path)
+    ended = subprocess.run(
+        [python, "-c", "import repsketch as rs; rs.compress(None, [[1.0]], [1.0])"], capture_output=True, text=True
+    )
+    assert "pip install 'repsketch[train]'" in ended.stderr
+    ended = subprocess.run([python.parent / "repsketch", "--version"], capture_output=True, text=True)
+    assert (ended.returncode, "pip install 'repsketch[cli]'" in ended.stderr) == (2, True), ended.stderr
+
+
+@pytest.mark.slow
+def test_train_alone_compresses(run, install, tmp_path):
+    good, regression = run(install("[train]") / "python", "-c", TRAIN, cwd=tmp_path).splitlines()
+    assert good.startswith("True ['sketch', ")
+    assert regression == "True"
+
+
+@pytest.mark.slow
+def test_cli_alone_predicts_and_inspects(run, install, tmp_path):
+    folder = install("[cli]")
+    run(folder / "python", "-c", MAKE_SKETCH, cwd=tmp_path)
+    (tmp_path / "rows.csv").write_text("a,b,c\n0,1,2\n3,4,5\n")
+    printed = run(folder / "repsketch", "predict", "int.rsk", "rows.csv", cwd=tmp_path)
+    assert len(printed.splitlines()) == 3
+    assert "60 rows" in " ".join(run(folder / "repsketch", "inspect", "int.rsk", cwd=tmp_path).split())
+    command = [folder / "repsketch", "compress", "--train", "rows.csv", "-t", "c", "-o", tmp_path / "out"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert "pip install 'repsketch[train]'" in ended.stderr
