@@ -114,7 +114,7 @@ class TestGradients:
             assert (ours - expected).abs().max() < 1e-5 * scale, name
 
     def test_as_hashed_against_finite_differences(self):
-        """Whole steps between kinks: the kernel is linear there for K = 1, so a difference is exact."""
+        """Full steps between kinks: the kernel is linear there for K = 1, so a difference is exact."""
         directions = lsh.L2(1.0).sample(3, 16, 1, random_state=3).parameters["directions"]
         kernel = AsHashed(directions, unit=1.0)
         z, points = (side[:4] for side in away_from_kinks())

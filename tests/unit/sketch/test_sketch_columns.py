@@ -12,7 +12,7 @@ from repsketch.sketch import CompiledSketch
 
 def test_booleans_have_no_labels():
     inputs = Inputs(3, columns=np.array([0, 2]), kinds=np.array([1, 3]), limits=(0, 1))
-    pool = CodePool("sparse", 4, 4, n_axes=4, n_nonzeros=1, is_seeded=True, spread=1, width_bits=0,
+    pool = CodePool("sparse", 4, 4, n_axes=4, n_nonzeros=1, is_seeded=True, bias_scale=1, width_bits=0,
                     booleans=inputs.booleans)  # fmt: skip
     rows = PooledRows(pool, 2, 1, np.array([[0], [2]]))
     counters = np.array([[[0], [1]], [[0], [10]]], np.int8)
