@@ -20,7 +20,7 @@ if hasattr(os, "fork"):
     from support.rsk.saver import two_sketches
 
 SAVER = Path(__file__).parents[1] / "support" / "rsk" / "saver.py"
-N_KILLS = 200
+N_KILLS, N_FAST = 200, 60
 LONGEST = 0.030  # seconds from the first save to the kill; a save takes a few milliseconds
 
 
@@ -52,14 +52,15 @@ def saver_of(path):
     assert server.returncode == 0
 
 
-def test_a_killed_save_leaves_the_old_file_or_the_new_one(tmp_path):
+@pytest.mark.parametrize("n_kills", [N_FAST, pytest.param(N_KILLS, marks=pytest.mark.slow)])
+def test_a_killed_save_leaves_the_old_file_or_the_new_one(n_kills, tmp_path):
     path, rng = tmp_path / "model.rsk", np.random.default_rng(0)
     sketches = two_sketches()
     good = {sketch.to_bytes() for sketch in sketches}
     assert len(good) == 2
     seen, n_left = set(), 0
     with saver_of(path) as (start, kill):
-        for _ in range(N_KILLS):
+        for _ in range(n_kills):
             child = start()  # its first save has removed what the one before left
             time.sleep(rng.uniform(0, LONGEST))
             kill(child)
@@ -75,11 +76,12 @@ def test_a_killed_save_leaves_the_old_file_or_the_new_one(tmp_path):
     assert temporaries(tmp_path) == []
 
 
-def test_a_living_writer_keeps_its_file_while_others_are_killed(tmp_path):
+@pytest.mark.parametrize("n_kills", [N_FAST // 4, pytest.param(N_KILLS // 4, marks=pytest.mark.slow)])
+def test_a_living_writer_keeps_its_file_while_others_are_killed(n_kills, tmp_path):
     path, rng = tmp_path / "model.rsk", np.random.default_rng(1)
     with saver_of(path) as (start, kill), saver_of(path) as (start_another, kill_another):
         lasting = start()
-        for _ in range(N_KILLS // 4):
+        for _ in range(n_kills):
             child = start_another()
             time.sleep(rng.uniform(0, LONGEST))
             kill_another(child)

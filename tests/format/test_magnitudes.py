@@ -15,7 +15,9 @@ from repsketch.sketch import from_bytes
 from support.models import random_inputs, random_model
 from support.rsk.build import native_status, python_status, sections_of, with_sections
 
-N_FORMS, N_FILES = 60, 8
+N_MODELS = 60
+#: Files of each form: a few in the fast tests.
+n_files_of_a_model = pytest.mark.parametrize("n_files", [3, pytest.param(8, marks=pytest.mark.slow)])
 #: Sizes from harmless to the largest of float32.
 SIZES = [1.0, 1e20, 1e30, 1e36, 1e37, 8e37, 3e38]
 
@@ -42,14 +44,15 @@ def enlarged(model: Model, rng: np.random.Generator) -> bytes:
     return with_sections(data, changes)
 
 
-def test_accepted_files_have_finite_outputs():
+@n_files_of_a_model
+def test_accepted_files_have_finite_outputs(n_files):
     rng = np.random.default_rng(71)
     n_accepted = 0
     bad = []
-    for seed in range(N_FORMS):
+    for seed in range(N_MODELS):
         model = replace(random_model(seed, largest=12), offset_stored_as="float32")
         X = random_inputs(model, 40, seed)
-        for _ in range(N_FILES):
+        for _ in range(n_files):
             data = enlarged(model, rng)
             status = python_status(data)
             assert status == native_status(data)
@@ -61,15 +64,16 @@ def test_accepted_files_have_finite_outputs():
             if not all(np.isfinite(y).all() for y in outputs):
                 bad.append(seed)
     assert not bad
-    assert n_accepted > 100
+    assert n_accepted > 12 * n_files
 
 
-def test_models_and_files_have_the_same_bound(monkeypatch):
+@n_files_of_a_model
+def test_models_and_files_have_the_same_bound(n_files, monkeypatch):
     """What is written can be read, and what is refused when read cannot be made."""
     rng, seen = np.random.default_rng(72), {True: 0, False: 0}
-    for seed in range(N_FORMS):
+    for seed in range(N_MODELS):
         model = replace(random_model(seed, largest=12), offset_stored_as="float32")
-        for _ in range(N_FILES):
+        for _ in range(n_files):
             data = enlarged(model, rng)
             is_good = python_status(data) == Status.OK
             with monkeypatch.context() as patch:
@@ -82,4 +86,4 @@ def test_models_and_files_have_the_same_bound(monkeypatch):
             else:
                 with pytest.raises(InputError, match="so that float32 outputs stay finite"):
                     replace(read)
-    assert min(seen.values()) > 100
+    assert min(seen.values()) > 12 * n_files

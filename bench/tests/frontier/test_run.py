@@ -22,7 +22,7 @@ from repsketch_bench.paper.results import write_results
 pytest.importorskip("lightgbm")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def ran(tmp_path_factory, brief_teachers):
     """Wine, quick: the teacher and two methods, run as the workers do."""
     cache = tmp_path_factory.mktemp("cache")
@@ -137,7 +137,12 @@ def test_tables_that_come_in_packages():
     assert [name for name, dataset in data.DATASETS.items() if dataset.is_set_aside] == ["magic", "diamonds"]
 
 
-@pytest.mark.parametrize("method", ABLATIONS)
+FAST = ("without seeded bits", "without interpolated rows", "without refits", "without a teacher")
+
+
+@pytest.mark.parametrize(
+    "method", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in ABLATIONS]
+)
 def test_ablations_are_sketches_within_the_budget(method, ran, brief_search):
     _, _, cache = ran
     found = run_job(Job("wine", 0, method, (300,), is_quick=True), cache)["found"]["300"]
