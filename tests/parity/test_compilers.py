@@ -14,7 +14,7 @@ from repsketch.model.oracle import query
 from support.compiled import COMPILER, NATIVE, build, isas_of_cmake
 from support.models import THEMES, random_inputs, random_model
 
-N_FORMS = 5 * len(THEMES)
+N_MODELS = 5 * len(THEMES)
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no gcc on this machine")
 
@@ -36,7 +36,7 @@ def library(request, tmp_path_factory):
 def cases():
     """Files, inputs, and the oracle's outputs: a few models of every theme."""
     found = []
-    for seed in range(N_FORMS):
+    for seed in range(N_MODELS):
         model = random_model(10_000 + seed)
         X = random_inputs(model, 200, seed)
         found.append((model_to_bytes(model), X, query(model, X)))

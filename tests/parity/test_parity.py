@@ -22,7 +22,7 @@ from support.models import FAMILIES, POOLS, THEMES, random_inputs, random_model
 
 native = pytest.importorskip("repsketch._native", reason="the package was installed without its C core")
 
-N_FORMS, N_FAST = 13 * len(THEMES), 2 * len(THEMES)  # random models; those that the fast tests run
+N_MODELS, N_FAST = 13 * len(THEMES), 2 * len(THEMES)  # random models; those that the fast tests run
 ISAS = native.isas()
 MOST_ROWS = 10_000
 FEW_ROWS = 200  # three blocks of 64 and a rest
@@ -31,7 +31,7 @@ FEW_ROWS = 200  # three blocks of 64 and a rest
 def seeds(step: int) -> list:
     """Seeds of random models, those beyond the first few marked slow."""
     slow = pytest.mark.slow
-    return [seed if seed < N_FAST else pytest.param(seed, marks=slow) for seed in range(0, N_FORMS, step)]
+    return [seed if seed < N_FAST else pytest.param(seed, marks=slow) for seed in range(0, N_MODELS, step)]
 
 
 def n_rows_of(model: Model) -> int:
@@ -104,8 +104,8 @@ def test_batches(seed):
 
 
 def test_the_batches_have_a_million_rows():
-    assert N_FORMS >= 120
-    assert sum(n_rows_of(random_model(seed)) for seed in range(N_FORMS)) >= 1_000_000
+    assert N_MODELS >= 120
+    assert sum(n_rows_of(random_model(seed)) for seed in range(N_MODELS)) >= 1_000_000
 
 
 @pytest.mark.parametrize("seed", seeds(1))
@@ -300,7 +300,7 @@ def wanted_options() -> set[str]:
 
 def test_every_option_occurs():
     found: dict[str, int] = {}
-    for seed in range(N_FORMS):
+    for seed in range(N_MODELS):
         for word in options_of(random_model(seed)):
             found[word] = found.get(word, 0) + 1
     assert wanted_options() - set(found) == set()

@@ -11,12 +11,12 @@ from repsketch.model.oracle import accumulators, buckets, query
 from support import plain, plain_generator
 from support.models import THEMES, random_inputs, random_model
 
-N_FORMS, N_FAST = 6 * len(THEMES), 2 * len(THEMES)  # random models; those that the fast tests run
+N_MODELS, N_FAST = 6 * len(THEMES), 2 * len(THEMES)  # random models; those that the fast tests run
 VECTORS = json.loads((Path(__file__).parents[2] / "docs/spec/vectors.json").read_text())
 
 
 @pytest.mark.parametrize(
-    "seed", [seed if seed < N_FAST else pytest.param(seed, marks=pytest.mark.slow) for seed in range(N_FORMS)]
+    "seed", [seed if seed < N_FAST else pytest.param(seed, marks=pytest.mark.slow) for seed in range(N_MODELS)]
 )
 def test_model(seed):
     model = random_model(20_000 + seed)
