@@ -18,7 +18,7 @@ def all_kinds() -> list:
     kinds = []
     for i, (scaling, projection_type) in enumerate(product(SCALINGS, ["int8", "ternary"])):
         for j, outputs in enumerate([(0, True), (3, True), (3, False)]):
-            marks = [] if (i + i // 2) % 3 == j else [pytest.mark.slow]
+            marks = [] if i % 3 == j else [pytest.mark.slow]
             kinds.append(pytest.param(scaling, projection_type, *outputs, marks=marks))
     return kinds
 
