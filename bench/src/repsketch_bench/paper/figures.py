@@ -64,7 +64,7 @@ def draw_convergence(results: dict[str, dict[str, Any]], folder: Path) -> None:
             axis.plot(x, [point[key] for point in points], style, label=label, lw=1.2, ms=4)
         axis.set_xscale("log")
         axis.set_yscale("log")
-        axis.set_title(f"{named(name, result)}: error over the kernel's standard deviation", fontsize=9)
+        axis.set_title(f"{named(name, result)}: error over the deviation of the kernel's outputs", fontsize=9)
         axis.set_xlabel("rows, L", fontsize=8)
     axes[0].legend(fontsize=7)
     save(figure, folder, "convergence")
