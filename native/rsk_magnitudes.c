@@ -1,6 +1,6 @@
 /* rsk_magnitudes.c: the reader refuses stored magnitudes from which outputs could become infinite.
  *
- * docs/spec/inference.md, *Bounds of magnitudes*; src/repsketch/sketch/magnitudes.py is the same in Python. Largest
+ * docs/spec/inference.md, *Bounds of magnitudes*; src/repsketch/model/magnitudes.py is the same in Python. Largest
  * sizes do not depend on an order, and the few float64 operations have the one of the page: readers agree to the bit.
  */
 #include "rsk_bytes.h"

@@ -1,6 +1,6 @@
 /* rsk_text.c: what the reader checks of labels, names and metadata.
  *
- * docs/spec/format.md, the end of section 3; src/repsketch/io/tables.py and metadata.py are the same in Python.
+ * docs/spec/format.md, the end of section 3; src/repsketch/io/strings.py and metadata.py are the same in Python.
  */
 #include "rsk_bytes.h"
 #include "rsk_check.h"

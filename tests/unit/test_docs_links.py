@@ -1,4 +1,4 @@
-"""Links in README and docs point to files and headings that exist; paths in backticks to files that exist."""
+"""Links in README and docs lead to files and headings that exist; paths in backticks and comments to files that do."""
 
 import re
 from pathlib import Path
@@ -39,6 +39,17 @@ def test_files_in_backticks_exist(page):
     names = re.findall(rf"`((?:{FOLDERS})/[\w./*-]+)`", page.read_text(encoding="utf-8"))
     lost = [name for name in names if not (any(ROOT.glob(name)) if "*" in name else (ROOT / name).exists())]
     assert not lost
+
+
+def test_files_named_in_code_exist():
+    """Paths from the root in comments and docstrings of the package, the runtime and the bindings."""
+    endings = {".py", ".c", ".h", ".inc", ".def", ".cpp"}
+    files = [path for folder in ("src", "native", "bindings") for path in (ROOT / folder).rglob("*.*")]
+    code = [path for path in files if path.suffix in endings]
+    named = re.compile(rf"(?<![\w./-])(?:{FOLDERS})/[\w./-]+\.(?:py|md|cpp|c|h|inc|def|json)\b")
+    found = {(path.name, name) for path in code for name in named.findall(path.read_text(encoding="utf-8"))}
+    assert ("rsk_text.c", "src/repsketch/io/strings.py") in found
+    assert not [pair for pair in found if not (ROOT / pair[1]).exists()]
 
 
 def test_pages_are_found():
