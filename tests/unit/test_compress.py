@@ -59,13 +59,14 @@ def test_a_raw_table(budget):
 def test_no_model_means_the_default_teacher():
     """The same for ``compress`` and the estimators, whose seed is drawn; the command line calls the same function."""
     X, y = load_iris(return_X_y=True)
+    y = np.where(np.random.default_rng(0).random(len(y)) < 0.2, (y + 1) % 3, y)  # so that soft labels matter
     seed = int(np.random.RandomState(5).randint(2**31))
     teacher = default_teacher(X, y, None, seed=seed, progress=False)
     estimator = rs.SketchClassifier(budget=300, random_state=5).fit(X, y)
     for model in (None, teacher):
         sketch = rs.compress(model, X, y, budget=300, random_state=seed, progress=False)
         assert sketch.to_bytes() == estimator.sketch_.to_bytes(), model
-    assert estimator.teacher_.score(X, y) > 0.95
+    assert estimator.teacher_.score(X, y) > 0.75
 
 
 def test_values_of_several_columns_have_no_default_teacher(capsys):
