@@ -80,7 +80,7 @@ def test_real_data(name):
         split = load_split(name, seed)
         teacher = HistGradientBoostingRegressor(loss="absolute_error", random_state=seed)
         rows = (split.X_train, split.y_train, split.X_test, split.y_test)
-        share, less, n_validation = shares_of(rows, teacher, seed, time_limit=30.0)
+        share, less, n_validation = shares_of(rows, teacher, seed, time_limit=10.0)
         shares.append(share)
         narrower.append(less)
     allowed = tolerance(n_validation, len(split.y_test), n_splits=5)
