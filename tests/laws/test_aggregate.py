@@ -21,13 +21,6 @@ def test_groups_partition_the_rows(size):
     assert widths.max() - widths.min() <= 1
 
 
-@given(SIZES)
-def test_groups_are_integer_division(size):
-    n_rows, n_groups = size
-    expected = [i * n_rows // n_groups for i in range(n_groups + 1)]
-    assert group_bounds(n_rows, n_groups).tolist() == expected
-
-
 # Sums of two stay within float32.
 MEANS = st.integers(1, 9).flatmap(
     lambda n_groups: arrays(np.float32, (n_groups, 3, 2), elements=st.floats(-(2.0**126), 2.0**126, width=32))

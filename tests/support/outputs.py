@@ -1,12 +1,15 @@
-"""The expected outputs of teachers, written out a second time, and a teacher in small blocks."""
+"""The expected outputs of teachers, by scipy, and a teacher in small blocks."""
 
 from dataclasses import replace
 
 import numpy as np
+from scipy import special, stats
 
-from repsketch.teacher import PROBABILITY_FLOOR, as_teacher
+from repsketch.teacher import as_teacher
 
-LIMIT = np.log((1 - PROBABILITY_FLOOR) / PROBABILITY_FLOOR)
+#: Probabilities are clipped to 0.001 and 0.999 before their logarithms are taken: log-odds to those of 999 to 1.
+FLOOR = 0.001
+LIMIT = np.log(999.0)
 
 
 def by_sevens(model, **options):
@@ -15,15 +18,16 @@ def by_sevens(model, **options):
 
 
 def log_odds(p):
-    p = np.clip(p, PROBABILITY_FLOOR, 1 - PROBABILITY_FLOOR)
-    return np.log(p / (1 - p))
+    """Of the probability of one class."""
+    return special.logit(np.clip(p, FLOOR, 1 - FLOOR))
 
 
 def centred_logs(p):
-    logs = np.log(np.clip(p, PROBABILITY_FLOOR, 1 - PROBABILITY_FLOOR))
-    return logs - logs.mean(axis=1, keepdims=True)
+    """Logarithms of probabilities (n, C) relative to their geometric mean: those of a row sum up to 0."""
+    p = np.clip(p, FLOOR, 1 - FLOOR)
+    return np.log(p / stats.gmean(p, axis=1)[:, None])
 
 
 def softmax(z):
-    e = np.exp(z - z.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
+    """Probabilities (n, C) of logits."""
+    return special.softmax(z, axis=1)

@@ -73,7 +73,8 @@ def test_values_of_several_columns_have_no_default_teacher(capsys):
     X = np.random.default_rng(0).normal(size=(80, 3))
     sketch = rs.compress(None, X, X[:, :2], task="regression", budget="1KB", random_state=0, progress=True)
     assert "y has 2 columns: no teacher is trained" in capsys.readouterr().err
-    assert sketch.predict(X).shape == (80, 2)
+    errors = np.abs(sketch.predict(X) - X[:, :2]).mean(axis=0)
+    assert (errors < 0.5 * np.abs(X[:, :2]).mean(axis=0)).all()  # predicting 0 gets 1
 
 
 def test_the_same_seed_gives_the_same_bytes():

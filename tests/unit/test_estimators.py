@@ -33,7 +33,10 @@ def test_learns_from_a_given_teacher_and_keeps_its_classes(data, n_classes):
     assert model.teacher_ is teacher
     assert (model.predict(X) == teacher.predict(X)).mean() > 0.85
     assert model.sketch_.classes.tolist() == model.classes_.tolist() == np.unique(names).tolist()
-    assert model.predict_proba(X).shape == (400, n_classes)
+    probabilities = model.predict_proba(X)
+    assert probabilities.shape == (400, n_classes)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(X))
     np.testing.assert_array_equal(model.sketch_.predict(X), model.predict(X))
 
 

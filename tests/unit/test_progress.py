@@ -9,7 +9,7 @@ import types
 import pytest
 
 from repsketch import progress
-from repsketch.progress import FIRST_LINE, NEXT_LINE, log_to_stderr, notify, progress_bar, track
+from repsketch.progress import log_to_stderr, notify, progress_bar, track
 
 
 class Terminal(io.StringIO):
@@ -81,7 +81,7 @@ class TestLines:
     def test_what_is_done_soon_is_not_logged(self, clock, caplog):
         caplog.set_level(logging.INFO, "repsketch")
         with progress_bar("hashing", total=2) as bar:
-            clock.seconds += FIRST_LINE / 2
+            clock.seconds += 1.9
             bar.advance(2)
         assert caplog.messages == []
 
@@ -92,8 +92,7 @@ class TestLines:
                 clock.seconds += 1.0
                 bar.advance(4, note="error 0.5")
         assert caplog.messages == [
-            f"hashing: {FIRST_LINE:.0f}%, error 0.5",
-            *(f"hashing: {FIRST_LINE + k * NEXT_LINE:.0f}%, error 0.5" for k in (1, 2, 3)),
+            *(f"hashing: {percent}%, error 0.5" for percent in (2, 32, 62, 92)),  # and as many seconds
             "hashing: done after 100 s",
         ]
         assert {(record.name, record.levelname) for record in caplog.records} == {("repsketch.progress", "INFO")}

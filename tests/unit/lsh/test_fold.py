@@ -45,9 +45,9 @@ def test_collision_rate_by_counting(n_buckets):
 
 
 def test_the_direct_fold_is_a_number_in_base_n_levels():
-    codes = np.array([[-3, -1, 0, 2, 9], [0, 1, -2, 5, -9]])
-    digits = np.clip(codes + 2, 0, 3)
-    assert fold_direct(codes, n_levels=4, lowest=-2).tolist() == (digits[0] + 4 * digits[1]).tolist()
+    """Levels -2, -1, 0 and 1 are the digits 0 to 3; codes beyond them are the outer digits."""
+    codes = np.array([[-3, -1, 0, 2, 9], [0, 1, -2, 5, -9]])  # digits 0 1 2 3 3 and 2 3 0 3 0, the lowest first
+    assert fold_direct(codes, n_levels=4, lowest=-2).tolist() == [8, 13, 2, 15, 3]
 
 
 @pytest.mark.parametrize(("n_buckets", "n_concat", "n_levels"), [(2, 1, 2), (8, 3, 2), (1000, 3, 10), (65_536, 16, 2)])
@@ -103,8 +103,9 @@ def test_direct_levels_are_centred_on_zero():
 
 
 def test_collision_rate_of_rows():
-    assert ROWS["universal"].collision_rate == fold_collision_rate(6)
-    assert ROWS["direct l2"].collision_rate == 0.0
+    """Of 6 buckets, which hold 10,922 or 10,923 of the 2**16 values each; a direct fold merges no codes."""
+    assert ROWS["universal"].collision_rate == pytest.approx(1 / 6, rel=1e-8)
+    assert ROWS["direct l2"].collision_rate == ROWS["direct signs"].collision_rate == 0.0
 
 
 @pytest.mark.parametrize("family", [lsh.MinHash(), lsh.L1(1.0)], ids=["minhash", "l1"])

@@ -1,14 +1,17 @@
 """Codes shared by rows: directions, biases, levels, and what rows make of them; by hand and by count."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from repsketch.errors import InputError
-from repsketch.lsh.directions import draw_directions
-from repsketch.lsh.generator import Stream, to_unit, words
+from repsketch.lsh.generator import Stream, words
 from repsketch.lsh.pool import CodePool, PooledRows
 
 F = np.float32
+VECTORS = json.loads((Path(__file__).parents[3] / "docs/spec/vectors.json").read_text())
 
 
 def pool(kind="sparse", n_codes=50, n_features=6, **options) -> CodePool:
@@ -39,7 +42,12 @@ def test_axes_come_first_whatever_the_kind():
 
 
 def test_ternary_directions_are_those_of_the_paper():
-    np.testing.assert_array_equal(pool("ternary").directions, draw_directions("ternary", 3, 50, 1, 6)[:, 0])
+    """Those of the first code of row c, as the specification's test vectors list them."""
+    vectors = [vector for vector in VECTORS["ternary"] if vector["code"] == 0]
+    assert len(vectors) == 2
+    for vector in vectors:
+        drawn = pool("ternary", vector["row"] + 1, len(vector["directions"]), seed=vector["seed"]).directions
+        assert drawn[vector["row"]].tolist() == vector["directions"]
 
 
 def test_stored_directions():
@@ -180,14 +188,18 @@ def test_integer_levels_are_two_to_the_width_wide():
 
 
 def test_seeded_levels_start_at_the_middle_one_plus_an_offset():
-    codes = pool(n_levels=5, is_seeded=True)
-    offsets = to_unit(words(3, Stream.OFFSET, 50, 1, 1)[:, 0, 0])
-    np.testing.assert_array_equal(codes.starts(False), F(2) + offsets)
-    np.testing.assert_array_equal(codes.starts(True), F(2) + offsets)
-    integers = pool(n_levels=5, is_seeded=True, width_bits=6)
-    np.testing.assert_array_equal(integers.starts(False), 2 * 64 + np.floor(offsets * 64).astype(int))
-    coarse = pool(n_levels=5, is_seeded=True, width_bits=0)  # an offset below one step is none
-    assert set(coarse.starts(False).tolist()) == {2}
+    """The offset is that of the first code of row c, as the specification's test vectors list it."""
+    vectors = [vector for vector in VECTORS["l2_offset"] if vector["code"] == 0]
+    assert len(vectors) == 2
+    for vector in vectors:
+        options = {"n_codes": vector["row"] + 1, "n_levels": 5, "is_seeded": True, "seed": vector["seed"]}
+        offset = float(np.array(int(vector["bits"], 16), np.uint32).view(F))
+        assert 0.5 < offset < 1.0
+        for interpolate in (False, True):
+            assert pool(**options).starts(interpolate)[-1] == F(2 + offset)
+        for width_bits, n_steps in ((6, int(64 * offset)), (1, 1), (0, 0)):  # an offset below one step is none
+            start = pool(**options, width_bits=width_bits).starts(False)[-1]
+            assert start == 2 * 2**width_bits + n_steps
 
 
 def test_interpolation_is_centred_between_the_middle_levels():

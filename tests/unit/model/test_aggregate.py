@@ -18,6 +18,14 @@ def test_groups_cover_the_rows_evenly(n_rows, n_groups):
     assert sizes.max() - sizes.min() <= 1
 
 
+def test_bounds_of_groups():
+    """Group i of g starts at row i L / g, rounded down."""
+    assert group_bounds(10, 3).tolist() == [0, 3, 6, 10]
+    assert group_bounds(7, 4).tolist() == [0, 1, 3, 5, 7]
+    assert group_bounds(10, 4).tolist() == [0, 2, 5, 7, 10]
+    assert group_bounds(65_536, 3).tolist() == [0, 21_845, 43_690, 65_536]
+
+
 @pytest.mark.parametrize("n_groups", [1, 2, 3, 4, 9])
 def test_median(n_groups):
     means = np.random.default_rng(0).normal(size=(n_groups, 5, 2)).astype(np.float32)

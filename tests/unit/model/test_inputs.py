@@ -57,10 +57,12 @@ def test_one_center_and_one_scale_serve_all_columns():
 
 
 def test_subtraction_and_product_are_rounded_each():
-    x, center, scale = F(4.5), F(-3.8), F(4.5)
-    inputs = Inputs(1, centers=floats(center), scales=floats(scale))
-    assert values_of(inputs, [x]) == [[float(F(F(x - center) * scale))]]
-    assert float(F((float(x) - float(center)) * float(scale))) != float(F(F(x - center) * scale))
+    """(4.5 + 3.8) * 4.5: rounded once, at the end, the float32 below 37.35 would be nearer than the one above."""
+    inputs = Inputs(1, centers=floats(-3.8), scales=floats(4.5))
+    above, below = F(37.350002), F(37.35)
+    assert np.nextafter(above, F(0)) == below
+    assert values_of(inputs, [4.5]) == [[float(above)]]
+    assert F((4.5 - float(F(-3.8))) * 4.5) == below
 
 
 def test_huge_numbers_saturate():

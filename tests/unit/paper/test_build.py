@@ -21,12 +21,21 @@ def kernel():
     )
 
 
+def test_the_covering_bandwidth_by_hand(kernel):
+    """Coordinates of +-3 and +-4 have variances 9 and 16, so 8 levels cover twice 2 * 5; the mean does not matter."""
+    X = np.array([[3.0, 4.0, 0.0], [3.0, -4.0, 0.0], [-3.0, 4.0, 0.0], [-3.0, -4.0, 0.0]])
+    projected = replace(kernel, projection=np.eye(3, 2, dtype=np.float32))
+    for mean in (0.0, 100.0):
+        wider = with_covering_bandwidth(projected, X + mean, n_buckets=8)
+        assert wider.family == lsh.L2(2.5, "gaussian")
+    assert with_covering_bandwidth(projected, X, n_buckets=40).family.bandwidth == 0.5
+
+
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 def test_levels_cover_two_deviations_either_side(kernel, scale):
     X = scale * np.random.default_rng(1).normal(size=(2_000, 3))
     wider = with_covering_bandwidth(kernel, X, n_buckets=8)
-    z = kernel.transform(X).astype(np.float64)
-    assert wider.family.bandwidth == pytest.approx(0.5 * np.sqrt(z.var(axis=0).sum()))
+    z = kernel.transform(X)
     # The points of the wider kernel lie on the data here, so that its middle is the levels' middle.
     sketch = build_sketch(replace(wider, points=z[:8].astype(np.float32)), 200, 8, fold="direct")
     shares = np.bincount(sketch.buckets(X).ravel(), minlength=8) / (2_000 * 200)

@@ -1,5 +1,7 @@
 """A student in standardised units and the kernel model made of it are one function."""
 
+from math import log
+
 import numpy as np
 import pytest
 import torch
@@ -66,15 +68,20 @@ def test_the_finished_model_is_the_student_in_raw_units(name, linear, n_concat):
     assert (model.shift is not None) is name.startswith("angular")
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_the_norm_is_the_weights_in_their_kernel(name):
-    student, X, _ = start(name)
-    moved(student)
-    _, norm = student(torch.tensor(student.inputs.apply(X)))
-    p = {key: value.detach() for key, value in student.parameters.items()}
-    kernel = student.pair_kernel(p["points"], p["points"], p["log_bandwidth"].exp()).double()
-    weights = p["weights"].double()
-    assert norm.item() == pytest.approx(torch.diag(weights.T @ kernel @ weights).mean().item(), rel=1e-3)
+@pytest.mark.parametrize(("apart", "norm"), [(0.0, 4.0), (log(2) / 2, 12.0), (100.0, 20.0)])
+def test_the_norm_by_hand(apart, norm):
+    """Weights 4 and -2 on points with the kernel k have the norm 4**2 + 2**2 - 16 k, here with k = 1, 1/2 and 0.
+
+    The kernel is exp(-2 apart / bandwidth). A second output has the weight 1 on one point, and the mean is taken.
+    """
+    student, X, _ = start("l1", n_concat=2)
+    with torch.no_grad():
+        for name in ("points", "weights", "log_bandwidth"):
+            student.parameters[name].zero_()
+        student.parameters["points"][1, 2] = apart
+        student.parameters["weights"][:2] = torch.tensor([[4.0, 1.0], [-2.0, 0.0]])
+    _, found = student(torch.tensor(student.inputs.apply(X)))
+    assert found.item() == pytest.approx((norm + 1.0) / 2.0, rel=1e-4)
 
 
 def test_outputs_are_standardised():

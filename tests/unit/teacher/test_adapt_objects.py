@@ -51,7 +51,9 @@ class TestOrder:
         class Alone:
             predict_proba = Estimates.predict_proba
 
-        assert as_teacher(Alone()).label(X).task == "classification"
+        outputs = as_teacher(Alone()).label(X)
+        assert outputs.task == "classification"
+        np.testing.assert_allclose(outputs.values, X[:, :1], atol=1e-12)
 
     def test_classes_of_the_model(self, X):
         model = Estimates()
@@ -112,7 +114,9 @@ class TestKeras:
         np.testing.assert_allclose(outputs.values, X - X.mean(axis=1, keepdims=True), atol=1e-5)
 
     def test_values(self, X):
-        assert as_teacher(Keras(lambda X: X[:, :1])).label(X).task == "regression"
+        outputs = as_teacher(Keras(lambda X: X[:, :1])).label(X)
+        assert outputs.task == "regression"
+        np.testing.assert_array_equal(outputs.values, X[:, :1].astype(np.float32))
 
     def test_a_callable_alone(self, X):
         class Callable:

@@ -108,5 +108,9 @@ def test_lightgbm_with_a_loss_of_its_own_asks_the_caller(X, binary):
         return scores - data.get_label(), np.ones_like(scores)
 
     booster = fit_booster("lightgbm", X, binary == "yes", objective=squares)
-    assert as_teacher(booster).label(X).task == "regression"
-    assert as_teacher(booster, task="classification").label(X).task == "classification"
+    raw = booster.predict(X)
+    assert raw.min() < 0.0  # log-odds for who says that they are: no probabilities
+    for task in (None, "classification"):
+        outputs = as_teacher(booster, task=task).label(X)
+        assert outputs.task == (task or "regression")
+        np.testing.assert_array_equal(outputs.values[:, 0], raw)

@@ -48,7 +48,9 @@ class TestOnnx:
 
     def test_regression_by_task(self, X, tmp_path):
         path = self.save(tmp_path / "model.onnx", [], [self.tensor("scores")])
-        assert as_teacher(path, task="regression").label(X).task == "regression"
+        outputs = as_teacher(path, task="regression").label(X)
+        assert (outputs.task, outputs.classes) == ("regression", None)
+        np.testing.assert_allclose(outputs.values, X @ self.WEIGHTS, atol=1e-5)
 
     def test_softmax_beside_a_label(self, X, tmp_path):
         nodes = [self.node("Softmax", ["scores"], ["p"], axis=1), self.argmax()]

@@ -42,6 +42,13 @@ class TestFunctions:
         outputs = as_teacher(softmax).label(X)
         np.testing.assert_allclose(outputs.values, X - X.mean(axis=1, keepdims=True), atol=1e-12)
 
+    def test_probabilities_by_hand(self):
+        """Of 1/4, 1/4 and 1/2 the geometric mean is 2**(-5/3); of 1/5 and 4/5 the odds are 4."""
+        triples = as_teacher(lambda X: np.array([[0.25, 0.25, 0.5]])).label(np.zeros((1, 1)))
+        np.testing.assert_allclose(triples.values, np.log(2) * np.array([[-1 / 3, -1 / 3, 2 / 3]]))
+        pairs = as_teacher(lambda X: np.array([[0.2, 0.8]])).label(np.zeros((1, 1)))
+        np.testing.assert_allclose(pairs.values, np.log([[4.0]]))
+
     def test_one_column_of_probabilities_only_for_task_classification(self, X):
         def p(X):
             return 1 / (1 + np.exp(-X[:, 0]))

@@ -1,6 +1,6 @@
-"""The bounds are the theorems' formulas; whether they hold is for tests/statistics."""
+"""The bounds of small examples, worked out by hand; whether they hold is for tests/statistics."""
 
-from math import ceil, log, sqrt
+from math import exp, sqrt
 
 import numpy as np
 import pytest
@@ -16,17 +16,23 @@ def test_spread_uses_absolute_weights():
 
 
 def test_spread_of_many_queries():
-    weights, kernel = np.array([1.0, -2.0, 0.5]), np.random.default_rng(0).random((4, 5, 3))
-    result = spread(weights, kernel)
-    assert result.shape == (4, 5)
-    assert result[2, 3] == pytest.approx(sum(abs(w) * sqrt(k) for w, k in zip(weights, kernel[2, 3], strict=True)))
-    np.testing.assert_allclose(variance_bound(weights, kernel), result**2)
+    """1 * 1/2 + 2 * 1/3 + 1/2 * 1 and 1 * 0 + 2 * 1 + 1/2 * 1/5, for one row of queries and for two."""
+    weights, kernel = [1.0, -2.0, 0.5], np.array([[1 / 4, 1 / 9, 1.0], [0.0, 1.0, 1 / 25]])
+    np.testing.assert_allclose(spread(weights, kernel), [5 / 3, 2.1])
+    np.testing.assert_allclose(spread(weights, [kernel, kernel[::-1]]), [[5 / 3, 2.1], [2.1, 5 / 3]])
+    np.testing.assert_allclose(variance_bound(weights, kernel), [25 / 9, 4.41])
 
 
 def test_the_fold_widens_the_spread():
     plain, folded = (float(spread([2.0], [0.25], rate)) for rate in (0.0, 0.5))
     assert plain == 1.0
-    assert folded == pytest.approx(2 * sqrt(0.25 + 0.75 * 0.5) / 0.5)
+    assert folded == pytest.approx(sqrt(10))  # 5/8 of all pairs collide: 2 sqrt(5/8), doubled by debiasing
+    assert float(variance_bound([2.0], [0.25], 0.5)) == pytest.approx(10.0)
+
+
+def test_error_bound_by_hand():
+    """6 times a spread of 2, times the root of ln(1 / delta) / n_rows = 4 / 64."""
+    assert float(error_bound([4.0], [0.25], n_rows=64, delta=exp(-4.0))) == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize("delta", [0.5, 0.05, 1e-6])
@@ -35,15 +41,15 @@ def test_error_bound_and_planner_are_inverse(delta):
     width = float(spread(weights, kernel))
     n_rows = rows_for(epsilon=0.25, delta=delta, spread=width)
     bound = error_bound(weights, kernel, n_rows, delta)
-    assert float(bound) == pytest.approx(6 * width * sqrt(log(1 / delta) / n_rows))
     n_groups = median_of_means_groups(delta)
     assert n_rows % n_groups == 0  # Lemma 1 wants groups of one size
     assert float(bound) <= 0.25 < float(error_bound(weights, kernel, n_rows - n_groups, delta))
 
 
-@pytest.mark.parametrize("delta", [0.9, 0.5, 0.05, 0.01, 1e-9])
-def test_groups(delta):
-    assert median_of_means_groups(delta) == max(1, ceil(8 * log(1 / delta)))
+@pytest.mark.parametrize(("delta", "n_groups"), [(0.99, 1), (0.9, 1), (0.5, 6), (0.05, 24), (0.01, 37), (1e-9, 166)])
+def test_groups(delta, n_groups):
+    """Lemma 1: 8 ln(1 / delta), rounded up."""
+    assert median_of_means_groups(delta) == n_groups
 
 
 def test_at_least_one_row_a_group():

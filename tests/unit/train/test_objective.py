@@ -1,7 +1,8 @@
-"""Losses: slopes against finite differences, curvatures against second ones, constants against formulas."""
+"""Losses against scikit-learn's, slopes against finite differences, curvatures against second ones."""
 
 import numpy as np
 import pytest
+from sklearn.metrics import log_loss, mean_absolute_error
 
 from repsketch.train.objective import Absolute, Logistic, Objective, Softmax
 
@@ -27,6 +28,24 @@ def row_losses(objective: Objective, outputs: np.ndarray) -> np.ndarray:
         return (np.sqrt(gaps**2 + objective.delta**2) - objective.delta).sum(axis=1)
     rows = [np.array([row]) for row in range(len(outputs))]
     return np.array([objective.take(row).loss(outputs[row]) for row in rows])
+
+
+def test_losses_are_those_of_scikit_learn():
+    labels, odds, logits = RNG.integers(0, 3, 50), 3.0 * RNG.normal(size=(50, 1)), 3.0 * RNG.normal(size=(50, 3))
+    values = RNG.normal(size=(50, 2))
+    powers = np.exp(logits)
+    expected = log_loss(labels == 1, 1.0 / (1.0 + np.exp(-odds[:, 0])))
+    assert Logistic((labels == 1)[:, None].astype(float)).loss(odds) == pytest.approx(expected)
+    expected = log_loss(labels, powers / powers.sum(axis=1, keepdims=True))
+    assert Softmax(np.eye(3)[labels]).loss(logits) == pytest.approx(expected)
+    assert Absolute(values).loss(logits[:, :2]) == pytest.approx(mean_absolute_error(values, logits[:, :2]))
+
+
+def test_the_loss_of_soft_labels_by_hand():
+    """Three quarters of the loss of one class and a quarter of the other's, of the probabilities 1/3 and 2/3."""
+    soft = 0.75 * np.log(3.0) + 0.25 * np.log(1.5)
+    assert Logistic(np.array([[0.75]])).loss(np.log([[0.5]])) == pytest.approx(soft)
+    assert Softmax(np.array([[0.75, 0.25]])).loss(np.log([[2.0, 4.0]])) == pytest.approx(soft)
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)

@@ -1,6 +1,7 @@
 """The grid that counters are rounded to."""
 
 import numpy as np
+import pytest
 
 from repsketch.train.sweeps import Grid, grid_for
 
@@ -14,6 +15,6 @@ def test_a_grid_ends_at_its_largest_multiple():
 def test_a_grid_holds_a_share_of_the_values():
     values = np.concatenate([np.zeros(500), np.arange(1.0, 101.0), -np.arange(1.0, 101.0)])
     assert grid_for(values, 10, 1.0) == Grid(10.0, 10)
-    half = grid_for(values, 10, 0.5)
-    assert half.step == np.quantile(np.abs(values[values != 0]), 0.5) / 10
+    assert grid_for(values, 10, 0.5).step == 5.05  # half of the sizes 1 to 100, each twice, are below 50.5
+    assert grid_for(values, 10, 0.25).step == pytest.approx(2.575)  # a quarter: between 25 and 26
     assert grid_for(np.zeros(3), 7, 0.99).step == 1.0 / 7
