@@ -67,9 +67,20 @@ class Magnitudes:
         return max(self.read, self.total, self.accumulator)
 
 
-def largest_output(offset: np.ndarray, groups: Iterable[tuple[float, np.ndarray]], linear: float) -> float:
-    """Bound of the outputs, float64: from offsets, largest accumulators with their gains, and the linear term."""
+def largest_output(
+    offset: np.ndarray,
+    groups: Iterable[tuple[float, np.ndarray]],
+    linear: float,
+    stages: Iterable[tuple[float, np.ndarray]] = (),
+) -> float:
+    """Bound of the outputs, float64: from offsets, largest accumulators with their gains, and the linear term.
+
+    ``stages``: largest sums of the linear terms of stages, with their gains.
+    """
     output = largest_size(offset)
     for accumulator, gain in groups:
         output += accumulator * largest_size(gain)
-    return output + linear
+    output += linear
+    for total, gain in stages:
+        output += total * largest_size(gain)
+    return output

@@ -21,6 +21,7 @@ from .magnitudes import LARGEST_COORDINATE, LARGEST_MAGNITUDE, largest_output, l
 from .numbers import check_floats, check_integers, round_floats
 from .projection import LARGEST_ENTRY, Projection
 from .rows import LARGEST_INT, RowGroup
+from .stages import Stage, Stages
 
 MAX_ROW_GROUPS = 4
 MAX_OUTPUTS = 65_536
@@ -34,8 +35,8 @@ class Model:
     Attributes
     ----------
     inputs : from d columns to D values
-    projection : from values to p coordinates, or None
-    row_groups : one to four groups of rows
+    projection : from values to p coordinates, in one step or in stages, or None
+    row_groups : one to four groups of rows; with stages and a linear term there may be none
     offset : (C,) float32
     linear : (p, C) float32, int16 or int8 on the coordinates, or None
     linear_gain : (1,) or (C,) float32, of a linear term in integers
@@ -52,7 +53,7 @@ class Model:
     ROW_GROUP_NBYTES: ClassVar[int] = 16
 
     inputs: Inputs
-    projection: Projection | None
+    projection: Projection | Stages | None
     row_groups: tuple[RowGroup, ...]
     offset: np.ndarray
     linear: np.ndarray | None = None
@@ -74,14 +75,14 @@ class Model:
 
     def __post_init__(self, file: Any) -> None:
         object.__setattr__(self, "stored", file)
-        if not 1 <= len(self.row_groups) <= MAX_ROW_GROUPS:
-            raise InputError(f"{len(self.row_groups)} groups of rows; allowed are 1 to {MAX_ROW_GROUPS}.")
+        fewest = 0 if isinstance(self.projection, Stages) and self.linear is not None else 1
+        if not fewest <= len(self.row_groups) <= MAX_ROW_GROUPS:
+            raise InputError(f"{len(self.row_groups)} groups of rows; allowed are {fewest} to {MAX_ROW_GROUPS}.")
         if self.task not in (None, *TASKS):
             raise InputError(f"task={self.task!r}; allowed are {TASKS} and None.")
         self._check_names()
         if self.projection is not None:
-            matrix = self.projection.matrix
-            n_taken = self.projection.n_components if matrix is None else len(matrix)
+            n_taken = self.projection.n_inputs
             if n_taken != self.inputs.n_values:
                 raise InputError(f"a projection of {n_taken} rows for {self.inputs.n_values} values.")
             if (self.projection.limit is not None) != self.is_integer:
@@ -93,6 +94,9 @@ class Model:
             raise InputError(f"offset must be 1 to {MAX_OUTPUTS} finite numbers.")
         self._check_offset_type()
         self._check_linear()
+        for stage in self.stages:
+            if stage.linear is not None and stage.linear.shape[1] != self.n_outputs:
+                raise InputError(f"a linear term of {stage.linear.shape[1]} outputs in a model of {self.n_outputs}.")
         if self.is_integer and self.projection is not None and self.stored is None:
             self.projection.check_bounds(self.inputs.largest)
         if self.stored is None:
@@ -104,8 +108,9 @@ class Model:
         accumulators = (
             (accumulator, group.gain) for (_, accumulator), group in zip(found, self.row_groups, strict=True)
         )
-        output = largest_output(self.offset, accumulators, self._largest_linear())
-        worst = max(output, *(largest for largest, _ in found))
+        stages = [(float(s.largest_linear), s.linear_gain) for s in self.stages if s.linear_gain is not None]
+        output = largest_output(self.offset, accumulators, self._largest_linear(), stages)
+        worst = max([output, *(largest for largest, _ in found)])
         if worst > LARGEST_MAGNITUDE:
             raise InputError(
                 f"counters, gains, offsets and the linear term could add up to {worst:.1e}; allowed is "
@@ -213,6 +218,11 @@ class Model:
         return self.inputs.n_features
 
     @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages in place of a projection; none without."""
+        return self.projection.stages if isinstance(self.projection, Stages) else ()
+
+    @property
     def n_coordinates(self) -> int:
         """Number of coordinates, p."""
         return self.inputs.n_values if self.projection is None else self.projection.n_components
@@ -249,7 +259,7 @@ class Model:
     @cached_property
     def nbytes(self) -> int:
         """Bytes a device must hold: header fields, and every stored number in its packed size."""
-        size = self.HEADER_NBYTES + self.ROW_GROUP_NBYTES * (len(self.row_groups) - 1)
+        size = self.HEADER_NBYTES + self.ROW_GROUP_NBYTES * max(0, len(self.row_groups) - 1)
         size += self.inputs.nbytes + (0 if self.projection is None else self.projection.nbytes)
         size += sum(group.nbytes for group in self.row_groups)
         size += self.n_outputs * (4 if self.offset_stored_as == "float32" else 2)

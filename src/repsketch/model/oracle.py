@@ -10,6 +10,7 @@ import numpy as np
 
 from .model import Model
 from .rows import RowGroup
+from .stages import Stages
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class Coordinates:
 
     values: np.ndarray  #: (D, n)
     projected: np.ndarray  #: (p, n)
+    stages: tuple[np.ndarray, ...] = ()  #: z of every stage, (its p, n)
 
     def of(self, group: RowGroup) -> np.ndarray:
         """What this group of rows hashes."""
@@ -27,6 +29,9 @@ class Coordinates:
 def coordinates(model: Model, block: np.ndarray) -> Coordinates:
     """Values and projected coordinates, float32 or int32, of a float32 block (n, d)."""
     values = model.inputs.values(block)
+    if isinstance(model.projection, Stages):
+        *stages, projected = model.projection.coordinates(values)
+        return Coordinates(values, projected, tuple(stages))
     return Coordinates(values, values if model.projection is None else model.projection.apply(values))
 
 
@@ -34,13 +39,15 @@ def buckets(model: Model, block: np.ndarray) -> np.ndarray:
     """Bucket of every input in every row of every group, int32 (n, rows)."""
     z = coordinates(model, block)
     columns = [group.hashes.buckets(z.of(group), row) for group in model.row_groups for row in range(group.n_rows)]
-    return np.stack(columns, axis=1).astype(np.int32)
+    return np.stack(columns, axis=1).astype(np.int32) if columns else np.zeros((len(block), 0), np.int32)
 
 
 def accumulators(model: Model, block: np.ndarray) -> np.ndarray:
     """Accumulators of every group of rows, (groups, n, C), float32 or int32."""
     z = coordinates(model, block)
-    return np.stack([group.accumulate(z.of(group)) for group in model.row_groups]).astype(z.values.dtype)
+    shape = (len(model.row_groups), len(block), model.n_outputs)
+    found = [group.accumulate(z.of(group)) for group in model.row_groups]
+    return np.array(found, z.values.dtype).reshape(shape)
 
 
 def query(model: Model, block: np.ndarray) -> np.ndarray:
@@ -49,11 +56,18 @@ def query(model: Model, block: np.ndarray) -> np.ndarray:
     outputs = np.repeat(model.offset[None], len(block), axis=0)
     for group in model.row_groups:
         outputs = outputs + group.accumulate(z.of(group)).astype(np.float32) * group.gain
-    if model.linear is None:
-        return outputs
-    if model.linear_gain is not None:
-        sums = z.projected.T.astype(np.float64) @ model.linear.astype(np.float64)  # exact: below 2**53
-        return outputs + sums.astype(np.float32) * model.linear_gain
-    for coordinate, slopes in zip(z.projected, model.linear, strict=True):
-        outputs += coordinate[:, None] * slopes
+    if model.linear is not None and model.linear_gain is not None:
+        outputs = outputs + _integer_linear(z.projected, model.linear, model.linear_gain)
+    elif model.linear is not None:
+        for coordinate, slopes in zip(z.projected, model.linear, strict=True):
+            outputs += coordinate[:, None] * slopes
+    for stage, coordinate in zip(model.stages, z.stages, strict=True):
+        if stage.linear is not None and stage.linear_gain is not None:
+            outputs = outputs + _integer_linear(coordinate, stage.linear, stage.linear_gain)
     return outputs
+
+
+def _integer_linear(z: np.ndarray, linear: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    """A linear term in integers, (n, C) float32."""
+    sums = z.T.astype(np.float64) @ linear.astype(np.float64)  # exact: below 2**53
+    return sums.astype(np.float32) * gain

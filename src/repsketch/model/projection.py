@@ -129,6 +129,11 @@ class Projection:
             raise InputError(f"a projected sum could reach {bounds.max()}; 32 bits hold {_LARGEST_INT}.")
 
     @property
+    def n_inputs(self) -> int:
+        """Values that it takes."""
+        return self.n_components if self.matrix is None else len(self.matrix)
+
+    @property
     def nbytes(self) -> int:
         """Bytes stored."""
         bits = {"shift": 0, "float32": 32, "int8": 8, "ternary": 2}[self.kind]
