@@ -28,6 +28,7 @@ from .train.clock import Clock
 
 if TYPE_CHECKING:
     from .train.effort import SearchEffort
+    from .train.goal import Goal
     from .train.training_data import TrainingData
 
 MAX_COLUMNS = 256  # columns in use; of wider tables, those with the largest gain
@@ -42,6 +43,11 @@ def compress(
     *,
     budget: int | str = "4KB",
     task: str | None = None,
+    loss: str | None = None,
+    quantile: float | None = None,
+    metric: str | None = None,
+    sample_weight: Any = None,
+    class_weight: Any = None,
     random_state: Any = None,
     time_limit: float | None = None,
     progress: bool = True,
@@ -55,6 +61,11 @@ def compress(
     y : (n,) true labels or values, worth giving: a teacher is overconfident on the rows it was trained on
     budget : bytes a device may hold, such as 700, "512B", "4KB", "1MB"
     task : "classification" or "regression", where it cannot be inferred
+    loss : of a regression: "squared_error" (the default), "absolute_error", or "quantile" with its level ``quantile``
+    metric : name of a scorer of scikit-learn by which sketches are chosen, such as "roc_auc" or "average_precision";
+        None for the loss
+    sample_weight : (n,) weights of the rows
+    class_weight : "balanced", or a dictionary from labels to weights
     random_state : seed of everything random; the same seed gives the same bytes
     time_limit : seconds that the call may take, about; fits are then cut short or given up
 
@@ -72,8 +83,10 @@ def compress(
     (True, True)
     """
     return compress_with_effort(
-        model, X, y, budget=budget, task=task, random_state=random_state, time_limit=time_limit, progress=progress
-    )
+        model, X, y, budget=budget, task=task, loss=loss, quantile=quantile, metric=metric,
+        sample_weight=sample_weight, class_weight=class_weight, random_state=random_state, time_limit=time_limit,
+        progress=progress,
+    )  # fmt: skip
 
 
 def compress_with_effort(
@@ -83,6 +96,11 @@ def compress_with_effort(
     *,
     budget: int | str = "4KB",
     task: str | None = None,
+    loss: str | None = None,
+    quantile: float | None = None,
+    metric: str | None = None,
+    sample_weight: Any = None,
+    class_weight: Any = None,
     random_state: Any = None,
     time_limit: float | None = None,
     progress: bool = True,
@@ -93,6 +111,7 @@ def compress_with_effort(
     from .compare.compare import compare
     from .teacher.default import default_teacher
     from .teacher.out_of_fold import MAX_SECONDS, is_refittable, out_of_fold_outputs
+    from .train.goal import Goal
     from .train.search import search
 
     nbytes = parse_budget(budget)
@@ -100,21 +119,27 @@ def compress_with_effort(
         check_choice("task", task, TASKS)
     if time_limit is not None:
         check_number("time_limit", time_limit, 0.0, open_ends=True)
+    goal = Goal(loss, quantile, metric, sample_weight, class_weight)
     seed, clock = resolve_seed(random_state), Clock(time_limit)
     X = as_checked(collected(X))  # masked entries are missing values, also for the teacher
     columns = as_columns(X)
     check_not_empty(columns.numbers)
+    weights = goal.row_weights(len(columns.numbers))
     unused = _unused(columns, progress)
     if model is None and y is not None:
-        model = default_teacher(X, y, task, seed=seed, time_limit=time_limit, progress=progress)
+        model = default_teacher(
+            X, y, task, seed=seed, time_limit=time_limit, progress=progress, loss=loss, quantile=quantile,
+            sample_weight=weights,
+        )  # fmt: skip
     targets = read_targets(model, X, y, task, len(columns.numbers))
     logger.info("%s of %d rows and %d columns", targets.task, *columns.numbers.shape)
-    columns, data = _training_data(columns, unused, targets, seed, progress)
+    columns, data = _training_data(columns, unused, targets, goal, seed, progress)
     if targets.outputs is not None and is_refittable(model):
         limit = min(MAX_SECONDS, clock.seconds_left / 3)
         soft_labels = out_of_fold_outputs(
-            model, X, y, data.train_rows, targets.outputs, seed=seed, max_seconds=limit, progress=progress
-        )
+            model, X, y, data.train_rows, targets.outputs, seed=seed, max_seconds=limit, progress=progress,
+            sample_weight=weights,
+        )  # fmt: skip
         data = data if soft_labels is None else data.with_soft_labels(soft_labels)
     narrow = data.narrowed(MAX_COLUMNS)
     left = None if time_limit is None else max(SEARCH_SHARE * clock.seconds_left, 1e-3)
@@ -131,7 +156,7 @@ def compress_with_effort(
 
 
 def _training_data(
-    columns: Columns, unused: Collection[int], targets: Targets, seed: int, progress: bool
+    columns: Columns, unused: Collection[int], targets: Targets, goal: "Goal", seed: int, progress: bool
 ) -> "tuple[Columns, TrainingData]":
     """The table with the labels that are used, and the training data of its columns in use."""
     from .train.selection import informative_labels
@@ -145,6 +170,7 @@ def _training_data(
         classes=targets.classes,
         n_categories=_label_counts(columns, unused),
         seed=seed,
+        **goal.options(targets.task, targets.labels, targets.classes),
     )
     some = informative_labels(data, {p: labels for p, labels in columns.categories.items() if p not in unused})
     if some:

@@ -19,6 +19,7 @@ from .teacher.default import default_teacher
 from .teacher.targets import in_order
 from .train.budget import parse_budget
 from .train.clock import Clock
+from .train.goal import Goal
 
 _READING = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 _FEW_ROWS = 64
@@ -27,20 +28,11 @@ _FEW_ROWS = 64
 class _SketchEstimator(BaseEstimator):
     """What the classifier and the regressor share."""
 
-    def __init__(
-        self,
-        teacher: Any = None,
-        budget: int | str = "4KB",
-        *,
-        time_limit: float | None = None,
-        random_state: Any = None,
-        progress: bool = False,
-    ):
-        self.teacher = teacher
-        self.budget = budget
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.progress = progress
+    teacher: Any
+    budget: int | str
+    time_limit: float | None
+    random_state: Any
+    progress: bool
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -61,16 +53,20 @@ class _SketchEstimator(BaseEstimator):
             raise InputError(f"Found array with {len(labels)} sample(s); a minimum of 2 is required by {self!r:.40}.")
         return X, labels
 
-    def _fit(self, table: Any, y: np.ndarray, task: str) -> None:
-        """Compress the teacher, trained first if there is none."""
-        parse_budget(self.budget)  # an invalid budget is refused before anything is trained
+    def _fit(self, table: Any, y: np.ndarray, task: str, **goal: Any) -> None:
+        """Compress the teacher, trained first if there is none; ``goal``: loss, metric and weights of classes."""
+        parse_budget(self.budget)  # invalid parameters are refused before anything is trained
+        Goal(**goal)
         seed = int(check_random_state(self.random_state).randint(2**31))
         teacher, clock = self.teacher, Clock(self.time_limit)
         if teacher is None:  # trained here and not in compress, because users may look at teacher_
-            teacher = default_teacher(table, y, task, seed=seed, time_limit=self.time_limit, progress=self.progress)
+            loss = {name: goal[name] for name in ("loss", "quantile") if name in goal}
+            teacher = default_teacher(
+                table, y, task, seed=seed, time_limit=self.time_limit, progress=self.progress, **loss
+            )
         sketch = compress(
             teacher, table, y, budget=self.budget, task=task, random_state=seed, time_limit=clock.limit_left,
-            progress=self.progress,
+            progress=self.progress, **goal,
         )  # fmt: skip
         self.teacher_, self.sketch_ = teacher, sketch
 
@@ -91,6 +87,8 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
     teacher : a trained model as for ``repsketch.compress``; None trains gradient-boosted trees. The columns of a
         teacher that does not say its classes are taken to be in the sorted order of ``classes_``
     budget : bytes of the sketch at most, such as 700, "512B", "4KB", "1MB"
+    metric : name of a scorer of scikit-learn by which the sketch is chosen, such as "roc_auc"; None for the log loss
+    class_weight : None, "balanced", or a dictionary from labels to weights
     time_limit : seconds that training and search may take, about
     random_state : None, an integer or a NumPy RandomState
 
@@ -107,6 +105,25 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
     >>> bool(model.score(X, y) > 0.9), model.sketch_.nbytes <= 512
     (True, True)
     """
+
+    def __init__(
+        self,
+        teacher: Any = None,
+        budget: int | str = "4KB",
+        *,
+        metric: str | None = None,
+        class_weight: Any = None,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        progress: bool = False,
+    ):
+        self.teacher = teacher
+        self.budget = budget
+        self.metric = metric
+        self.class_weight = class_weight
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.progress = progress
 
     def fit(self, X: Any, y: Any) -> "SketchClassifier":
         """Fit the sketch to the teacher and the labels y (n,) on X (n, d), numbers, NaN, or a frame with text."""
@@ -126,7 +143,7 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
                     f"the teacher has the classes {np.array(known).tolist()}, y holds {self.classes_.tolist()}; "
                     "they must agree."
                 )
-        self._fit(X, y, "classification")
+        self._fit(X, y, "classification", metric=self.metric, class_weight=self.class_weight)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -147,7 +164,15 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
 class SketchRegressor(RegressorMixin, _SketchEstimator):
     """A regressor that is a sketch of ``budget`` bytes, the best that ``repsketch.compress`` finds.
 
-    Parameters and attributes as for ``SketchClassifier``, without classes.
+    Parameters
+    ----------
+    teacher, budget, time_limit, random_state : as for ``SketchClassifier``
+    loss : "squared_error", "absolute_error", or "quantile" with its level ``quantile``, between 0 and 1
+    metric : name of a scorer of scikit-learn by which the sketch is chosen, such as "r2"; None for the loss
+
+    Attributes
+    ----------
+    sketch_, teacher_, n_features_in_ : as of ``SketchClassifier``
 
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
@@ -156,10 +181,31 @@ class SketchRegressor(RegressorMixin, _SketchEstimator):
     (True, True)
     """
 
+    def __init__(
+        self,
+        teacher: Any = None,
+        budget: int | str = "4KB",
+        *,
+        loss: str = "squared_error",
+        quantile: float | None = None,
+        metric: str | None = None,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        progress: bool = False,
+    ):
+        self.teacher = teacher
+        self.budget = budget
+        self.loss = loss
+        self.quantile = quantile
+        self.metric = metric
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.progress = progress
+
     def fit(self, X: Any, y: Any) -> "SketchRegressor":
         """Fit the sketch to the teacher and the values y (n,) on X (n, d), numbers, NaN, or a frame with text."""
         X, y = self._read(X, y)
-        self._fit(X, y, "regression")
+        self._fit(X, y, "regression", loss=self.loss, quantile=self.quantile, metric=self.metric)
         return self
 
     def predict(self, X: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ import pandas
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import r2_score
 
 import repsketch as rs
 from repsketch.compare import compare as comparing
@@ -138,7 +139,7 @@ def test_intervals_and_the_comparison_are_of_the_model_that_was_validated(search
     rows = data.validation_rows
     fitted, deployed = (CompiledSketch(model) for model in (trial.fitted, trial.retrained))
     assert np.abs(fitted.predict(X[rows]) - deployed.predict(X[rows])).max() > 0.1
-    assert sketch.summary.rows[0]["score"] == pytest.approx(np.abs(fitted.predict(X[rows]) - y[rows]).mean())
+    assert sketch.summary.rows[0]["score"] == pytest.approx(r2_score(y[rows], fitted.predict(X[rows])))
     expected = Intervals.of(fitted.outputs(X[rows]), y[rows, None])
     np.testing.assert_array_equal(sketch.model.intervals.quantiles, expected.quantiles)
 

@@ -15,7 +15,7 @@ def test_options_are_passed_on(estimator, time_limit, left, monkeypatch):
     """The teacher takes 20 seconds of this clock; ``compress`` gets the rest, at least a tenth of the limit."""
     now, seen = [0.0], {}
 
-    def train(X, y, task, *, seed, time_limit, progress):
+    def train(X, y, task, *, seed, time_limit, progress, **loss):
         seen["teacher"] = (task, time_limit, progress)
         now[0] += 20.0
         return "a teacher"

@@ -51,6 +51,16 @@ def compress(
     ),
     train: Annotated[bool, typer.Option("--train", help="train a teacher on the table; without MODEL")] = False,
     task: Annotated[str | None, typer.Option(help="classification or regression, if it cannot be inferred")] = None,
+    loss: Annotated[
+        str | None, typer.Option(help="of a regression: squared_error (the default), absolute_error or quantile")
+    ] = None,
+    quantile: Annotated[float | None, typer.Option(help="level of the loss quantile, such as 0.9")] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="scorer of scikit-learn that sketches are chosen by, such as roc_auc or r2")
+    ] = None,
+    class_weight: Annotated[
+        str | None, typer.Option(help="balanced: classes count alike, however few rows they have")
+    ] = None,
     test: Annotated[Path | None, typer.Option(help="table of test rows; by default a fifth of DATA")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="column to leave out; may be repeated")] = None,
     use: Annotated[
@@ -84,8 +94,10 @@ def compress(
         require("torch", "train")
         require("sklearn", "train")
         from ..teacher.default import default_teacher
+        from ..train.goal import Goal
         from .teachers import open_onnx
 
+        Goal(loss, quantile, metric, None, class_weight)
         table = with_forced_columns(read_table(data_file, target, drop=drop or (), encoding=encoding), use or ())
         if train and table.y is None:
             raise InputError(f"--train needs --target, the column of {table.name} to predict.")
@@ -98,8 +110,9 @@ def compress(
             train_table = thinned(train_table, time_limit, seed)
         if teacher_file is None:
             teacher = default_teacher(
-                train_table.X, train_table.y, task, seed=seed, time_limit=time_limit, progress=not as_json
-            )
+                train_table.X, train_table.y, task, seed=seed, time_limit=time_limit, progress=not as_json,
+                loss=loss, quantile=quantile,
+            )  # fmt: skip
         else:
             teacher = open_onnx(teacher_file, train_table, task)
         sketch = compress_model(
@@ -107,6 +120,11 @@ def compress(
             train_table.X,
             train_table.y,
             budget=nbytes,
+            task=task,
+            loss=loss,
+            quantile=quantile,
+            metric=metric,
+            class_weight=class_weight,
             random_state=seed,
             time_limit=clock.limit_left,
             progress=not as_json,
@@ -114,7 +132,7 @@ def compress(
         name = "gradient-boosted trees, trained here" if teacher_file is None else printable(teacher_file.name)
         content = sketch.to_bytes({"target": table.target, "teacher": name})
         summary = {
-            **summarize(sketch, as_teacher(teacher), train_table, test_table, teacher_file),
+            **summarize(sketch, as_teacher(teacher), train_table, test_table, teacher_file, quantile),
             "n_left_out": n_rows - train_table.n_rows,
             "sizes": {"budget": nbytes, "device": sketch.nbytes, "file": len(content)},
             "seconds": round(time.monotonic() - started, 1),

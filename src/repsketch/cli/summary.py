@@ -8,7 +8,7 @@ from typing import Any
 from ..data.tables import Table
 from ..sketch import Sketch
 from ..teacher import Teacher
-from .scores import METRICS, format_score, predicted_by, score
+from .scores import METRICS, Scorer, format_score, predicted_by
 from .terminal import printable, screen
 
 TRAINING_ROWS, TEST_ROWS = "training rows", "test rows"  # names of the rows that are scored on
@@ -16,7 +16,12 @@ SKETCH = "sketch"  # as in the comparison
 
 
 def summarize(
-    sketch: Sketch, teacher: Teacher, train_table: Table, test_table: Table, model: Path | None
+    sketch: Sketch,
+    teacher: Teacher,
+    train_table: Table,
+    test_table: Table,
+    model: Path | None,
+    quantile: float | None = None,
 ) -> dict[str, Any]:
     """Scores and costs as a dictionary that JSON can hold.
 
@@ -24,27 +29,31 @@ def summarize(
     score on the validation rows of the search, and the only score of other models of the same bytes.
     """
     task = sketch.task
-    teacher_predictions = predicted_by(teacher.label(test_table.X))
-    truth = teacher_predictions if test_table.y is None else test_table.y
+    taught = teacher.label(test_table.X)
+    truth = predicted_by(taught) if test_table.y is None else test_table.y
     cost = sketch.cost()
     teacher_nbytes = None if model is None else model.stat().st_size
     found = getattr(sketch, "summary", None)
     compared = [] if found is None else list(found.rows)
+    metric = METRICS[task] if found is None else found.metric
+    level = 0.5 if quantile is None else quantile
     return {
         "task": task,
         "classes": None if sketch.classes is None else sketch.classes.tolist(),
         "target": train_table.target,
-        "metric": METRICS[task],
+        "metric": metric,
         "scored_against": "teacher" if test_table.y is None else "target",
         "scored_on": test_table.name,
         "n_rows": {"train": train_table.n_rows, "test": test_table.n_rows},
         "teacher": {
             "nbytes": teacher_nbytes,
-            "score": None if test_table.y is None else score(teacher_predictions, test_table.y, task),
+            "score": None
+            if test_table.y is None
+            else Scorer(metric, truth, taught.classes, level).score(taught.values),
         },
         "sketch": {
             "nbytes": sketch.nbytes,
-            "score": score(sketch.predict(test_table.X), truth, task),
+            "score": Scorer(metric, truth, sketch.classes, level).score(sketch.outputs(test_table.X)),
             "validation_score": next((row["score"] for row in compared if row["name"] == SKETCH), None),
             "reduction": None if teacher_nbytes is None else teacher_nbytes / sketch.nbytes,
         },

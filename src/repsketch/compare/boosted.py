@@ -22,6 +22,13 @@ CHOICES = {
     4_096: ((4, 8, 16, 31), (0.1, 0.3, 0.6)),
     1 << 40: ((4, 8, 16, 31), (0.05, 0.1, 0.3)),
 }
+#: LightGBM's names of losses with one output.
+OBJECTIVES = {
+    "log_loss": "cross_entropy",
+    "squared_error": "regression",
+    "absolute_error": "regression_l1",
+    "quantile": "quantile",
+}
 PENALTIES = (0.0, 3.0, 30.0)  # L2 regularisation of leaves; only the first with a teacher
 ROUNDS_PER_CHECK = 25
 FEW_ROWS = 200  # with fewer rows LightGBM may have bins of one row, or it would find nothing to split
@@ -153,7 +160,7 @@ class Boosted(PeerMethod):
         loss = data.objective(data.train_rows, setting["mixture"])
         targets, objective = loss.targets[:, 0], "custom"
         if n_outputs == 1:
-            objective = "regression_l1" if data.task == "regression" else "cross_entropy"
+            objective = OBJECTIVES[data.loss]
         elif data.task == "classification" and np.isin(loss.targets, (0.0, 1.0)).all():
             objective, targets = "multiclass", loss.targets.argmax(axis=1)
         params = {
@@ -163,6 +170,7 @@ class Boosted(PeerMethod):
             "num_leaves": setting["n_leaves"],
             "learning_rate": setting["rate"],
             "lambda_l2": setting["penalty"],
+            "alpha": data.level,
             "min_data_in_leaf": min(USUAL_LEAF_ROWS, max(MIN_LEAF_ROWS, len(targets) // 100)),
             "boost_from_average": False,
             "seed": self.seed,
@@ -173,6 +181,7 @@ class Boosted(PeerMethod):
         dataset = lightgbm.Dataset(
             self._rows,
             targets,
+            weight=loss.weights if objective != "custom" else None,  # our own slopes have their weights
             params=fixed,
             init_score=np.repeat(start[None], len(targets), axis=0).squeeze(),
             categorical_feature=np.flatnonzero(data.kinds > 1).tolist(),

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..predictor import to_choice
 from ..runtime import runtime_for
 from ..train.training_data import TrainingData
 from ..train.trials import Trial
 from .comparison import SKETCH, TRAINING, VALIDATION, Comparison
+from .scores import metric_of, row_scores, score_of, sign_of
 
 BETTER_ERRORS = 2.0  # a peer ahead by more standard errors of the mean difference is better
 AS_GOOD_ERRORS = 0.5  # a peer that is behind by at most as many standard errors is as good
@@ -31,21 +31,12 @@ def compare(data: TrainingData, trial: Trial, nbytes: int, seed: int, seconds: f
     models += [(peer.name, peer.nbytes, peer.loss, peer.outputs) for peer in peers]
     scores = {name: row_scores(data, outputs(data.X[data.validation_rows])) for name, _, _, outputs in models}
     rows = tuple(
-        {"name": name, "nbytes": size, "score": float(scores[name].mean()), "loss": float(loss)}
-        for name, size, loss, _ in models
+        {"name": name, "nbytes": size, "score": score_of(data, scores[name], outputs), "loss": float(loss)}
+        for name, size, loss, outputs in models
     )
-    metric = "MAE" if data.task == "regression" else "accuracy"
+    metric = metric_of(data)
     scored_on = TRAINING if data.trains_on_all else VALIDATION
     return Comparison(metric, rows, conclude(metric, rows, scores), scored_on, len(data.validation_rows), left_out)
-
-
-def row_scores(data: TrainingData, outputs: np.ndarray) -> np.ndarray:
-    """Score of each validation row, (m,): 1 or 0 for right or wrong, or the absolute error."""
-    labels = data.labels[data.validation_rows]
-    if data.task == "regression":
-        return np.abs(outputs - (labels * data.unit + data.middle)).mean(axis=1)
-    classes = labels[:, 0] > 0.5 if labels.shape[1] == 1 else labels.argmax(axis=1)
-    return (to_choice(outputs) == classes).astype(np.float64)
 
 
 def conclude(metric: str, rows: Sequence[dict[str, Any]], scores: dict[str, np.ndarray]) -> str | None:
@@ -53,7 +44,7 @@ def conclude(metric: str, rows: Sequence[dict[str, Any]], scores: dict[str, np.n
 
     Of peers that are as good and smaller, the smallest is named.
     """
-    sign = -1.0 if metric == "MAE" else 1.0
+    sign = sign_of(metric)
     better, as_good = [], []
     for row in rows[1:]:
         lead = sign * (scores[row["name"]] - scores[SKETCH])

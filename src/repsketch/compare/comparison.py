@@ -15,7 +15,7 @@ class Comparison:
 
     Attributes
     ----------
-    metric : "accuracy" or "MAE"
+    metric : name of the score: "accuracy", "R2", "MAE", "pinball loss" or a scorer of scikit-learn
     rows : one for each model, the sketch first: "name", "nbytes", "score" (of the metric) and "loss"
     conclusion : which peers are better, or as good and smaller, in one line; None if none is
     scored_on : "validation" rows, which no model was fitted to, or "training" rows where there were too few rows
@@ -36,8 +36,9 @@ class Comparison:
 
     def __str__(self) -> str:
         width = max(len("model"), *(len(row["name"]) for row in self.rows))
-        lines = [f"{'model':<{width}}  {self.metric:>8}  {'bytes':>5}"]
-        lines += [f"{row['name']:<{width}}  {row['score']:>8.4f}  {row['nbytes']:>5}" for row in self.rows]
+        score_width = max(8, len(self.metric))
+        lines = [f"{'model':<{width}}  {self.metric:>{score_width}}  {'bytes':>5}"]
+        lines += [f"{row['name']:<{width}}  {row['score']:>{score_width}.4f}  {row['nbytes']:>5}" for row in self.rows]
         if self.scored_on == TRAINING:
             lines.append("scored on the training rows: there were too few for a validation set")
         lines += [f"without {name}: {reason}" for name, reason in (self.left_out or {}).items()]

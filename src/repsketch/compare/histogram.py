@@ -87,8 +87,10 @@ class HistogramBoosted(Boosted):
         if data.task == "regression" and data.n_outputs > 1:
             raise InputError(f"{data.n_outputs} outputs; scikit-learn's trees have one.")
         ensemble = require("sklearn.ensemble", "train")
+        weights = None if data.weights is None else data.weights[data.train_rows]
         if data.task == "regression":
-            model = ensemble.HistGradientBoostingRegressor(loss="absolute_error", **options)
-            return model.fit(columns, labels[:, 0])
+            level = data.level if data.loss == "quantile" else None
+            model = ensemble.HistGradientBoostingRegressor(loss=data.loss, quantile=level, **options)
+            return model.fit(columns, labels[:, 0], weights)
         classes = labels[:, 0] > 0.5 if data.n_outputs == 1 else labels.argmax(axis=1)
-        return ensemble.HistGradientBoostingClassifier(**options).fit(columns, classes)
+        return ensemble.HistGradientBoostingClassifier(**options).fit(columns, classes, weights)

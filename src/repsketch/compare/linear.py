@@ -20,7 +20,7 @@ WEIGHT_DECAYS = (0.0, *(1e-4 * 2.0**power for power in range(11)))
 
 
 class Linear(Network):
-    """Networks without a hidden layer: logistic regression, or regression by least absolute error."""
+    """Networks without a hidden layer: logistic regression, or regression by the loss of the data."""
 
     name = "linear"
 
@@ -43,11 +43,12 @@ class SolvedLinear(Linear):
         """One model for each of the settings, all the same."""
         models, data = require("sklearn.linear_model", "train"), self.data
         values, labels = self.features.values(data.X[data.train_rows]), data.labels[data.train_rows]
+        weights = None if data.weights is None else data.weights[data.train_rows]
         if data.task == "regression":
-            solved = models.Ridge(alpha=1.0).fit(values, labels)
+            solved = models.Ridge(alpha=1.0).fit(values, labels, weights)
         else:
             classes = labels[:, 0] > 0.5 if data.n_outputs == 1 else labels.argmax(axis=1)
-            solved = models.LogisticRegression(max_iter=200).fit(values, classes)
+            solved = models.LogisticRegression(max_iter=200).fit(values, classes, weights)
         numbers = {
             "weights0": torch.tensor(solved.coef_.reshape(data.n_outputs, -1).T.astype(np.float32)),
             "biases0": torch.tensor(np.reshape(solved.intercept_, (1, data.n_outputs)).astype(np.float32)),

@@ -22,7 +22,7 @@ class PeerModel:
     name : of the method
     outputs : raw rows (n, d) float32 -> (n, C) log-odds, logits or values, computed from ``stored``
     stored : the arrays, each in the type it is stored in
-    loss : validation loss, of labels alone
+    loss : validation loss, of labels alone, or the negative score of a metric
     settings : the hyper-parameters
     n_splits : splits of trees, 3 bytes each: a column, and a threshold in 16 bits. The structure of trees and the bits
         of sets of categories are not counted, in favour of trees
@@ -48,8 +48,8 @@ class PeerModel:
 
 
 def validation_loss(data: TrainingData, outputs: np.ndarray) -> float:
-    """Loss of outputs (m, C) for the validation rows."""
-    return data.validation_objective.loss((outputs.astype(np.float64) - data.middle) / data.unit)
+    """What outputs (m, C) for the validation rows are compared by, the loss or the negative score of a metric."""
+    return float(data.validation_losses((outputs.astype(np.float64) - data.middle) / data.unit).mean())
 
 
 def stored_offset(data: TrainingData, offset: np.ndarray) -> np.ndarray:

@@ -36,7 +36,9 @@ class TrainingRows:
     values: Tensor
     labels: Tensor
     soft_labels: Tensor
-    task: str
+    loss: str
+    level: float = 0.5
+    weights: Tensor | None = None
 
     @classmethod
     def of(cls, data: TrainingData, rows: np.ndarray, values: np.ndarray) -> "TrainingRows":
@@ -45,20 +47,29 @@ class TrainingRows:
         soft_labels = (
             labels if data.soft_labels is None else torch.from_numpy(data.soft_labels[rows].astype(np.float32))
         )
-        return cls(torch.from_numpy(values), labels, soft_labels, data.task)
+        weights = None if data.weights is None else torch.from_numpy(data.weights[rows].astype(np.float32))
+        return cls(torch.from_numpy(values), labels, soft_labels, data.loss, data.level, weights)
 
     def losses(self, outputs: Tensor, rows: Tensor | slice, mixtures: Tensor) -> Tensor:
         """Mean loss (S,) of outputs (S, b, C) for b rows; the soft labels have the weights ``mixtures`` (S, 1, 1).
 
-        Cross-entropy with the mixed probabilities; or the absolute error of labels and squared error of soft labels.
+        Cross-entropy with the mixed probabilities; or the loss of labels and the squared error of soft labels.
         """
         labels, soft_labels = self.labels[rows], self.soft_labels[rows]
-        if self.task == "regression":
-            errors = (1.0 - mixtures) * (outputs - labels).abs() + mixtures * (outputs - soft_labels).square()
-            return errors.mean(dim=(1, 2))
-        targets = torch.lerp(labels, soft_labels, mixtures)
-        total = softplus(outputs) if outputs.shape[2] == 1 else torch.logsumexp(outputs, dim=2, keepdim=True)
-        return (total.sum(dim=2) - (targets * outputs).sum(dim=2)).mean(dim=1)
+        if self.loss == "log_loss":
+            targets = torch.lerp(labels, soft_labels, mixtures)
+            total = softplus(outputs) if outputs.shape[2] == 1 else torch.logsumexp(outputs, dim=2, keepdim=True)
+            losses = total.sum(dim=2) - (targets * outputs).sum(dim=2)
+        else:
+            errors = (1.0 - mixtures) * self._errors(outputs - labels) + mixtures * (outputs - soft_labels).square()
+            losses = errors.mean(dim=2)
+        return (losses if self.weights is None else losses * self.weights[rows]).mean(dim=1)
+
+    def _errors(self, residuals: Tensor) -> Tensor:
+        if self.loss == "squared_error":
+            return residuals.square()
+        errors = residuals.abs()
+        return errors if self.loss == "absolute_error" else 0.5 * errors - (self.level - 0.5) * residuals
 
 
 class Stack(ABC):

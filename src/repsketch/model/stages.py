@@ -13,7 +13,7 @@ import numpy as np
 from ..checks import check_choice, check_count
 from ..display import repr_of_fields
 from ..errors import InputError
-from .numbers import LARGEST, check_floats, check_integers, packed_nbytes
+from .numbers import check_floats, check_integers, packed_nbytes
 
 ACTIVATIONS = ("none", "table", "relu", "clip")
 TABLE_SIZES = (4, 8, 16)
@@ -91,7 +91,9 @@ class Stage:
         if self.tables is not None:
             check_integers("tables", self.tables, "int8")
             if self.tables.shape not in [(self.n_components, size) for size in TABLE_SIZES]:
-                raise InputError(f"tables of shape {self.tables.shape}; allowed are {TABLE_SIZES} entries a coordinate.")
+                raise InputError(
+                    f"tables of shape {self.tables.shape}; allowed are {TABLE_SIZES} entries a coordinate."
+                )
         smallest, largest = {"none": (0, 0), "table": (1, MAX_TABLE_BITS)}.get(self.activation, (0, 15))
         check_count("width_bits", self.width_bits, largest, smallest=smallest)
 
@@ -121,7 +123,7 @@ class Stage:
         return self.limit if self.activation == "none" else LARGEST_OUTPUT
 
     def coordinates(self, inputs: np.ndarray) -> np.ndarray:
-        """z (p, n), int32, for inputs (n_inputs, n)."""
+        """Z (p, n), int32, for inputs (n_inputs, n)."""
         # Exact: a float64 product of integers whose sums stay below 2**53.
         sums = (self.matrix.T.astype(np.float64) @ inputs.astype(np.float64)).astype(np.int64)
         z = shift_rounded(sums * self.multipliers[:, None].astype(np.int64), self.right_shift)
@@ -208,7 +210,7 @@ class Stages:
         return self.stages[-1].largest
 
     def coordinates(self, values: np.ndarray) -> list[np.ndarray]:
-        """z of every stage, and last what the last stage hands on, (p, n) each, for values (D, n)."""
+        """Z of every stage, and last what the last stage hands on, (p, n) each, for values (D, n)."""
         found, inputs = [], values
         for stage in self.stages:
             found.append(stage.coordinates(inputs))

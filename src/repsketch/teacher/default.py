@@ -74,9 +74,9 @@ def _alone(X: np.ndarray) -> Iterator[None]:
 class _RegressorTrees(HistGradientBoostingRegressor):
     """A subclass, so that the copies of the teacher that ``compress`` trains use one thread, too."""
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> "_RegressorTrees":
+    def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> "_RegressorTrees":
         with _alone(X):
-            return super().fit(X, y)
+            return super().fit(X, y, sample_weight)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         with _alone(X):
@@ -84,9 +84,9 @@ class _RegressorTrees(HistGradientBoostingRegressor):
 
 
 class _ClassifierTrees(HistGradientBoostingClassifier):
-    def fit(self, X: np.ndarray, y: np.ndarray) -> "_ClassifierTrees":
+    def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> "_ClassifierTrees":
         with _alone(X):
-            return super().fit(X, y)
+            return super().fit(X, y, sample_weight)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         with _alone(X):
@@ -102,7 +102,16 @@ class _ClassifierTrees(HistGradientBoostingClassifier):
 
 
 def default_teacher(
-    X: Any, y: Any, task: str | None, *, seed: int, time_limit: float | None = None, progress: bool = True
+    X: Any,
+    y: Any,
+    task: str | None,
+    *,
+    seed: int,
+    time_limit: float | None = None,
+    progress: bool = True,
+    loss: str | None = None,
+    quantile: float | None = None,
+    sample_weight: np.ndarray | None = None,
 ) -> Pipeline | None:
     """The teacher of users who have none; None if y has several columns, for which there are no trees.
 
@@ -112,6 +121,8 @@ def default_teacher(
     y : (n,) labels or values; (n, C) values
     task : "classification", "regression", or None to infer it from y
     time_limit : seconds of the caller; a share of them is spent here
+    loss, quantile : of a regression, as for ``compress``
+    sample_weight : (n,) weights of the rows, or None
 
     >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> default_teacher(X, X[:, 0] > 0, None, seed=0, progress=False).classes_.tolist()
@@ -126,14 +137,23 @@ def default_teacher(
         return None
     seconds = None if time_limit is None else TIME_SHARE * time_limit
     with progress_bar("training a teacher", None, enabled=progress):
-        return train_teacher(X, labels.reshape(-1), task, seed, seconds)
+        return train_teacher(X, labels.reshape(-1), task, seed, seconds, loss, quantile, sample_weight)
 
 
-def train_teacher(X: Any, y: np.ndarray, task: str, seed: int, seconds: float | None = None) -> Pipeline:
+def train_teacher(
+    X: Any,
+    y: np.ndarray,
+    task: str,
+    seed: int,
+    seconds: float | None = None,
+    loss: str | None = None,
+    quantile: float | None = None,
+    sample_weight: np.ndarray | None = None,
+) -> Pipeline:
     """A fitted Pipeline that takes frames, arrays and sparse matrices like X.
 
     With ``seconds`` it has fewer trees if all of them would take longer, by the time of the first few. Regressors
-    minimise the squared error.
+    minimise ``loss``, None for the squared error.
 
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> teacher = train_teacher(X, X[:, 0] > 0, "classification", seed=0)
@@ -159,23 +179,25 @@ def train_teacher(X: Any, y: np.ndarray, task: str, seed: int, seconds: float | 
     if task == "classification":
         trees: Any = _ClassifierTrees(**options)
     else:
-        trees = _RegressorTrees(**options)
+        trees = _RegressorTrees(loss=loss or "squared_error", quantile=quantile, **options)
     try:
-        _grow(trees, numbers, y, seconds)
+        _grow(trees, numbers, y, seconds, sample_weight)
     except ValueError as error:  # such as labels that are no integers
         raise TeacherError(f"no trees can be trained from this table: {' '.join(str(error).split())}") from error
     return make_pipeline(to_numbers, trees)
 
 
-def _grow(trees: Any, numbers: np.ndarray, y: np.ndarray, seconds: float | None) -> None:
+def _grow(
+    trees: Any, numbers: np.ndarray, y: np.ndarray, seconds: float | None, weights: np.ndarray | None = None
+) -> None:
     """Fit all trees at once or, with a time limit, twice as many each time until the next fit would take too long."""
     if seconds is None:
-        trees.fit(numbers, y)
+        trees.fit(numbers, y, weights)
         return
     max_trees, n_trees, started = trees.max_iter, min(FIRST_TREES, trees.max_iter), time.monotonic()
     trees.set_params(warm_start=True)
     while True:
-        trees.set_params(max_iter=n_trees).fit(numbers, y)
+        trees.set_params(max_iter=n_trees).fit(numbers, y, weights)
         is_late = 2 * (time.monotonic() - started) > seconds  # the next fit takes as long as all so far
         if n_trees == max_trees or trees.n_iter_ < n_trees or is_late:
             break

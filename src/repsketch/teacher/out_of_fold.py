@@ -65,6 +65,7 @@ def out_of_fold_outputs(
     seed: int,
     max_seconds: float = MAX_SECONDS,
     progress: bool = True,
+    sample_weight: np.ndarray | None = None,
 ) -> np.ndarray | None:
     """Outputs (n, C) of copies of ``model`` for rows they were not trained on, as soft labels.
 
@@ -73,6 +74,7 @@ def out_of_fold_outputs(
     train_rows : rows that copies are trained on; other rows get the mean of all copies
     reference : the outputs of the model itself: copies must have the same classes and number of outputs
     max_seconds : seconds that training may take; if it would take more, no copy is used
+    sample_weight : (n,) weights of the rows; copies that take no weights are trained without
 
     Returns
     -------
@@ -97,7 +99,7 @@ def out_of_fold_outputs(
             )
         ):
             with _quiet():
-                copied = _outputs_of_copy(model, X, labels, fold, reference)
+                copied = _outputs_of_copy(model, X, labels, fold, reference, sample_weight)
             expected = (time.monotonic() - started) * N_FOLDS / (number + 1)
             if expected > max_seconds:
                 shown = "not used, because training copies would take %.0f seconds, of %.0f allowed"
@@ -125,14 +127,30 @@ def _pilot_seconds(model: Any, X: Any, labels: np.ndarray, train_rows: np.ndarra
     return (time.monotonic() - started) * N_FOLDS * n_rows / PILOT_ROWS
 
 
-def _outputs_of_copy(model: Any, X: Any, labels: np.ndarray, fold: Fold, reference: TeacherOutputs) -> TeacherOutputs:
+def _outputs_of_copy(
+    model: Any,
+    X: Any,
+    labels: np.ndarray,
+    fold: Fold,
+    reference: TeacherOutputs,
+    sample_weight: np.ndarray | None = None,
+) -> TeacherOutputs:
     copy = _unfitted(model)
-    copy.fit(_take(X, fold.train), labels[fold.train])
+    weights = {} if sample_weight is None else _weights_for(copy, sample_weight[fold.train])
+    copy.fit(_take(X, fold.train), labels[fold.train], **weights)
     classes = reference.classes if not hasattr(copy, "classes_") and reference.task == "classification" else None
     copied = as_teacher(copy, reference.task, classes).label(_take(X, fold.evaluated))
     if copied.values.shape[1] != np.shape(reference.values)[1] or not _same(copied.classes, reference.classes):
         raise TeacherError("it has other classes, or another number of outputs, than the teacher")
     return copied
+
+
+def _weights_for(model: Any, weights: np.ndarray) -> dict[str, np.ndarray]:
+    """The argument of ``fit`` for weights of rows; of a Pipeline, that of its last step; empty if it has none."""
+    steps = getattr(model, "steps", None)
+    name, taker = (f"{steps[-1][0]}__sample_weight", steps[-1][1]) if steps else ("sample_weight", model)
+    has_weights = require("sklearn.utils.validation", "train").has_fit_parameter(taker, "sample_weight")
+    return {name: weights} if has_weights else {}
 
 
 def _unfitted(model: Any) -> Any:

@@ -64,13 +64,16 @@ class TrainingRows:
     labels : (n, C) probabilities of classes, or values in units of their standard deviation
     soft_labels : (n, C) the teacher's outputs in the same units; None without a teacher
     mixture : weight of the soft labels in the loss
+    loss, level, weights : as in ``TrainingData``
     """
 
     values: np.ndarray
     labels: np.ndarray
     soft_labels: np.ndarray | None
     mixture: float
-    task: str
+    loss: str
+    level: float = 0.5
+    weights: np.ndarray | None = None
 
     @cached_property
     def _tensors(self) -> tuple[Tensor, Tensor]:
@@ -81,14 +84,29 @@ class TrainingRows:
         """The loss of these rows as a function of their outputs."""
         labels, soft_labels = (tensor[rows] for tensor in self._tensors)
         mixture = 0.0 if self.soft_labels is None else self.mixture
-        if self.task == "classification":
+        weights = None if self.weights is None else torch.from_numpy(self.weights.astype(np.float32))[rows]
+        return lambda outputs: _mean(self._losses(outputs, labels, soft_labels, mixture), weights)
+
+    def _losses(self, outputs: Tensor, labels: Tensor, soft_labels: Tensor, mixture: float) -> Tensor:
+        """Losses (n,) of rows."""
+        if self.loss == "log_loss":
             targets = (1.0 - mixture) * labels + mixture * soft_labels
             if labels.shape[1] == 1:
-                return lambda outputs: torch.nn.functional.binary_cross_entropy_with_logits(outputs, targets)
-            return lambda outputs: torch.nn.functional.cross_entropy(outputs, targets)
-        return lambda outputs: (
-            (1.0 - mixture) * (outputs - labels).abs().mean() + mixture * (outputs - soft_labels).square().mean()
-        )
+                losses = torch.nn.functional.binary_cross_entropy_with_logits(outputs, targets, reduction="none")
+                return losses[:, 0]
+            return torch.nn.functional.cross_entropy(outputs, targets, reduction="none")
+        residuals = outputs - labels
+        if self.loss == "squared_error":
+            losses = residuals.square()
+        else:
+            losses = residuals.abs()
+            if self.loss == "quantile":
+                losses = 0.5 * losses - (self.level - 0.5) * residuals
+        return ((1.0 - mixture) * losses + mixture * (outputs - soft_labels).square()).mean(dim=1)
+
+
+def _mean(losses: Tensor, weights: Tensor | None) -> Tensor:
+    return losses.mean() if weights is None else (losses * weights).mean()
 
 
 class _Round(torch.autograd.Function):

@@ -78,7 +78,7 @@ class InterpolatedTrials:
         data = self.data
         name = f"interpolated p={shape.n_components} L={shape.n_rows} R={shape.n_levels}"
         name = f"{name} {shape.projection_type} {self.recipe.scaling}"
-        losses = data.validation_objective.losses(model_outputs(model, data, data.validation_rows))
+        losses = data.validation_losses(model_outputs(model, data, data.validation_rows))
         return Trial(name, losses, model, n_steps=self.n_steps)
 
 

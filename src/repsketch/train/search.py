@@ -267,8 +267,8 @@ def _close(found: Fitted, data: TrainingData, share: float = CLOSE_SHARE) -> lis
     """The best recipe and those close to it, by a share of what it explains; none of none."""
     if not found:
         return []
-    objective = data.validation_objective
-    constant = objective.loss(np.repeat(objective.start()[None], len(data.validation_rows), axis=0))
+    start = data.validation_objective.start()
+    constant = data.validation_losses(np.repeat(start[None], len(data.validation_rows), axis=0)).mean()
     least = found[0][1].loss
     return [recipe for recipe, trial in found if trial.loss <= least + share * abs(constant - least)]
 

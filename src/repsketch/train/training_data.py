@@ -10,7 +10,8 @@ from ..model.inputs import LARGEST_VALUE, Inputs
 from .candidates import Thresholds
 from .columns import find_kinds, projected_inputs, ranged_inputs, standard_inputs
 from .interpolated import TrainingRows
-from .objective import Absolute, Logistic, Objective, Softmax
+from .metric import Metric
+from .objective import CLASSIFICATION_LOSS, REGRESSION_LOSSES, Objective, center_of, objective_of
 
 VALIDATION_FRACTION, MIN_VALIDATION_ROWS, MAX_VALIDATION_ROWS = 0.2, 5, 8_000
 
@@ -32,6 +33,10 @@ class TrainingData:
     columns : (U,) the columns in use, rising; None for all
     trains_on_all : the validation rows are training rows, too
     has_missing : some value is missing, maybe in a row that is not in X
+    loss : what is minimised: "log_loss", or one of ``REGRESSION_LOSSES``
+    level : of the quantile, with the loss "quantile"
+    weights : (n,) float64 weights of the rows with mean 1, or None for 1
+    metric : the score that models are chosen by on the validation rows; None for the loss
     """
 
     X: np.ndarray
@@ -46,6 +51,10 @@ class TrainingData:
     columns: np.ndarray | None = None
     trains_on_all: bool = False
     has_missing: bool = False
+    loss: str = CLASSIFICATION_LOSS
+    level: float = 0.5
+    weights: np.ndarray | None = None
+    metric: Metric | None = None
 
     @classmethod
     def of(
@@ -58,18 +67,26 @@ class TrainingData:
         classes: np.ndarray | None = None,
         n_categories: dict[int, int] | None = None,
         seed: int = 0,
+        loss: str | None = None,
+        level: float = 0.5,
+        weights: np.ndarray | None = None,
+        metric: Metric | None = None,
     ) -> "TrainingData":
-        """Training data from probabilities or raw values (n, C); a fifth of the rows are validation rows."""
-        unit, middle = np.ones(labels.shape[1]), np.zeros(labels.shape[1])
-        if task == "regression":
-            middle, unit = np.median(labels, axis=0), labels.std(axis=0)
-            unit = np.where(unit > 1e-12 * np.maximum(1.0, np.abs(middle)), unit, 1.0)
-            labels = (labels - middle) / unit
-            soft_labels = None if soft_labels is None else (soft_labels - middle) / unit
+        """Training data from probabilities or raw values (n, C); a fifth of the rows are validation rows.
+
+        ``loss`` is that of a regression, None for the squared error.
+        """
         order = np.random.default_rng([seed, 7]).permutation(len(X))
         validation_rows = order[: min(int(VALIDATION_FRACTION * len(X)), MAX_VALIDATION_ROWS)]
         trains_on_all = len(validation_rows) < MIN_VALIDATION_ROWS  # too few rows for a validation set
+        train_rows = order if trains_on_all else order[len(validation_rows) :]
         validation_rows = np.sort(order if trains_on_all else validation_rows)
+        unit, middle = np.ones(labels.shape[1]), np.zeros(labels.shape[1])
+        if task == "regression":
+            loss = REGRESSION_LOSSES[0] if loss is None else loss
+            unit, middle = scale_of(labels[train_rows], loss, level, None if weights is None else weights[train_rows])
+            labels = (labels - middle) / unit
+            soft_labels = None if soft_labels is None else (soft_labels - middle) / unit
         kinds, has_missing = find_kinds(X, n_categories), bool(np.isnan(X).any())
         return cls(
             X,
@@ -84,6 +101,10 @@ class TrainingData:
             None,
             trains_on_all,
             has_missing,
+            CLASSIFICATION_LOSS if task == "classification" else str(loss),
+            level,
+            weights,
+            metric,
         )
 
     def with_soft_labels(self, soft_labels: np.ndarray) -> "TrainingData":
@@ -125,9 +146,11 @@ class TrainingData:
         rows = np.concatenate([np.sort(chosen), self.validation_rows])
         soft_labels = None if self.soft_labels is None else self.soft_labels[rows]
         validation_rows = np.arange(n_train, len(rows))
+        weights = None if self.weights is None else self.weights[rows]
         return replace(
-            self, X=self.X[rows], labels=self.labels[rows], soft_labels=soft_labels, validation_rows=validation_rows
-        )
+            self, X=self.X[rows], labels=self.labels[rows], soft_labels=soft_labels, weights=weights,
+            validation_rows=validation_rows,
+        )  # fmt: skip
 
     @property
     def n_columns(self) -> int:
@@ -157,14 +180,25 @@ class TrainingData:
         targets = self.labels[rows]
         if self.soft_labels is not None:
             targets = (1.0 - mixture) * targets + mixture * self.soft_labels[rows]
-        if self.task == "regression":
-            return Absolute(targets)
-        return Logistic(targets) if self.n_outputs == 1 else Softmax(targets)
+        weights = None if self.weights is None else self.weights[rows]
+        return objective_of(self.loss, targets, weights, level=self.level)
 
     @cached_property
     def validation_objective(self) -> Objective:
         """The loss that hyper-parameters are chosen by: labels of the validation rows, without soft labels."""
         return self.objective(self.validation_rows, 0.0)
+
+    def validation_losses(self, outputs: np.ndarray) -> np.ndarray:
+        """What models are compared by, less being better, for outputs (m, C) of the validation rows.
+
+        The loss (m,) of each row; with a metric, the negative score by the jackknife, a number for each group of rows.
+        Outputs are in units of the targets.
+        """
+        if self.metric is None:
+            return self.validation_objective.losses(outputs)
+        rows = self.validation_rows
+        labels, weights = self.labels[rows], None if self.weights is None else self.weights[rows]
+        return self.metric.losses(labels * self.unit + self.middle, outputs * self.unit + self.middle, weights)
 
     def _inputs(self, read: Callable[[np.ndarray, np.ndarray], Inputs], kinds: np.ndarray) -> Inputs:
         """How the columns in use become values, by statistics of the training rows."""
@@ -199,4 +233,13 @@ class TrainingData:
     def training_rows(self, inputs: Inputs, rows: np.ndarray, mixture: float) -> TrainingRows:
         """Some rows as interpolated rows are trained on them."""
         soft_labels = None if self.soft_labels is None else self.soft_labels[rows]
-        return TrainingRows(inputs.values(self.X[rows]).T, self.labels[rows], soft_labels, mixture, self.task)
+        weights = None if self.weights is None else self.weights[rows]
+        return TrainingRows(
+            inputs.values(self.X[rows]).T, self.labels[rows], soft_labels, mixture, self.loss, self.level, weights
+        )
+
+
+def scale_of(labels: np.ndarray, loss: str, level: float, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Unit and middle (C,) of values (n, C): their standard deviation, and the constant with the least loss."""
+    middle, deviations = center_of(labels, loss, level, weights), labels.std(axis=0)
+    return np.where(deviations > 1e-12 * np.maximum(1.0, np.abs(middle)), deviations, 1.0), middle

@@ -38,7 +38,7 @@ class Trial:
     Attributes
     ----------
     name : family, sizes and hyper-parameters, for logs
-    losses : (m,) losses of ``fitted`` on the validation rows
+    losses : of ``fitted`` on the validation rows, as ``TrainingData.validation_losses`` gives them
     fitted : the model fitted to the training rows
     refit, n_rows : how the greedy rows were refitted, and how many there are; None and 0 without
     n_steps : steps of gradient descent; 0 without interpolated rows
@@ -208,7 +208,7 @@ class GreedyTrials:
         fitted = fit(fitted, grid=grid)
         fitted = replace(fitted, offset=self._deployed(fitted.offset))
         validation = replace(fitted, buckets=self._validation_buckets[:n_rows])
-        losses = data.validation_objective.losses(outputs_of(validation, None if base is None else base.validation))
+        losses = data.validation_losses(outputs_of(validation, None if base is None else base.validation))
         name = f"{self.family.name} K={self.n_concat} L={n_rows} {self.counter_type} rate={self.shrinkage:g} {refit}"
         name = name if base is None else f"interpolated + {name}"
         model = self._model(rows.codes, grid.multiples(fitted.values), grid.step, fitted.offset)

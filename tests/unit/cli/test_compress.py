@@ -52,7 +52,7 @@ def test_json(run, tmp_path, save_onnx):
     assert result.code == 0
     summary = json.loads(result.out)
     assert summary == json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert (summary["task"], summary["metric"], summary["target"]) == ("regression", "MAE", "y")
+    assert (summary["task"], summary["metric"], summary["target"]) == ("regression", "R2", "y")
     assert summary["teacher"]["score"] < 1e-5
     assert summary["teacher"]["nbytes"] == model.stat().st_size
     assert summary["sketch"]["reduction"] == model.stat().st_size / summary["sketch"]["nbytes"]
@@ -241,7 +241,7 @@ class TestTimeLimit:
             seen.update(options)
             raise InputError("enough")
 
-        def slow(X, y, task, seed, seconds):
+        def slow(X, y, task, seed, seconds, *loss):
             seen["seconds"] = seconds
             now[0] += 300.0
             return "a teacher"

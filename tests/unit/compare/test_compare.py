@@ -81,7 +81,7 @@ def check_compress_compares(load):
         assert summary.metric == "accuracy"
         assert all(0.85 < row["score"] <= 1.0 for row in summary.rows)
     else:
-        assert summary.metric == "MAE"
+        assert summary.metric == "R2"
         assert all(row["score"] < 0.85 * np.abs(y - np.median(y)).mean() for row in summary.rows)
     assert str(summary).splitlines()[1].startswith("sketch")
 

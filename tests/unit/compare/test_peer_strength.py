@@ -51,7 +51,7 @@ def test_a_penalty_shrinks_leaves():
 def trained(labels, validation, settings, n_steps=200):
     X, _ = curved(400)
     given = (
-        TrainingRows(torch.from_numpy(X), *(torch.from_numpy(np.float32(y)),) * 2, "classification")
+        TrainingRows(torch.from_numpy(X), *(torch.from_numpy(np.float32(y)),) * 2, "log_loss")
         for y in (labels(X), validation(X))
     )
     return train_stack(Layers((3, 4, 1), len(settings), 0), *given, settings, n_steps, 0)

@@ -49,11 +49,22 @@ def test_trees_are_grown_until_the_time_is_over(seconds_a_look, n_trees, monkeyp
 @pytest.mark.parametrize(("time_limit", "seconds"), [(None, None), (50.0, 5.0)])
 def test_a_tenth_of_a_time_limit_is_for_the_teacher(time_limit, seconds, monkeypatch):
     seen = []
-    monkeypatch.setattr(default, "train_teacher", lambda X, y, task, seed, seconds: seen.append((task, seed, seconds)))
+    monkeypatch.setattr(default, "train_teacher", lambda X, y, *given: seen.append(given[:3]))
     for y, task in ((Y, "regression"), (Y > 0, "classification"), (Y.reshape(-1, 1), "regression")):
         default.default_teacher(X, y, None, seed=3, time_limit=time_limit, progress=False)
         assert seen.pop() == (task, 3, seconds)
 
 
-def test_regressors_minimise_the_squared_error():
+def test_regressors_minimise_the_squared_error_or_the_loss_given():
     assert train_teacher(X[:50], Y[:50], "regression", 0)[-1].loss == "squared_error"
+    teacher = default.default_teacher(X, Y, None, seed=0, progress=False, loss="quantile", quantile=0.9)
+    assert (teacher[-1].loss, teacher[-1].quantile) == ("quantile", 0.9)
+    assert (teacher.predict(X) > Y).mean() == pytest.approx(0.9, abs=0.05)
+
+
+def test_weights_of_rows_reach_the_trees():
+    """Two rows at each of a few places, with values 0 and 1: trees predict the weighted mean."""
+    places, y = np.repeat(np.arange(40.0), 20)[:, None], np.tile([0.0, 1.0], 400)
+    weights = np.where(y == 1.0, 3.0, 1.0)
+    teacher = default.default_teacher(places, y, "regression", seed=0, progress=False, sample_weight=weights)
+    np.testing.assert_allclose(teacher.predict(places), 0.75, atol=0.1)  # 0.5 without weights

@@ -35,7 +35,7 @@ def test_the_model_predicts_what_was_trained(scaling, projection_type, n_classes
     task = "classification" if n_classes else "regression"
     inputs = projected_inputs(X, find_kinds(X), scaling)
     values = inputs.values(X).T
-    train = TrainingRows(values, labels, None, 0.0, task)
+    train = TrainingRows(values, labels, None, 0.0, "log_loss" if n_classes else "absolute_error")
     shape = Shape(3, 6, factored=bool(n_classes), projection_type=projection_type, has_linear=has_linear)
     student = train_interpolated(train, train, shape, n_steps=400, seed=1)
     unit, middle = np.full(labels.shape[1], 2.0), np.full(labels.shape[1], 0.5)
@@ -68,7 +68,7 @@ def test_torch_trains_in_one_thread(monkeypatch):
     monkeypatch.setattr(Student, "__call__", call)
     torch.set_num_threads(2)
     try:
-        train = TrainingRows(np.arange(40).reshape(20, 2), np.zeros((20, 1)), None, 0.0, "regression")
+        train = TrainingRows(np.arange(40).reshape(20, 2), np.zeros((20, 1)), None, 0.0, "absolute_error")
         train_interpolated(train, train, Shape(1, 2), n_steps=4)
         assert set(seen) == {1}
         assert torch.get_num_threads() == 2
@@ -81,7 +81,7 @@ def test_noise_and_decay_keep_rows_from_being_learned_by_heart(name):
     """Labels drawn at random: there is nothing else to learn."""
     rng = np.random.default_rng(0)
     values, labels = rng.integers(-60, 60, (100, 20)), np.eye(2)[rng.integers(0, 2, 100)][:, 1:]
-    train = TrainingRows(values, labels, None, 0.0, "classification")
+    train = TrainingRows(values, labels, None, 0.0, "log_loss")
 
     def accuracy(amount: float) -> float:
         student = train_interpolated(train, train, Shape(4, 8), n_steps=300, seed=0, **{name: amount})

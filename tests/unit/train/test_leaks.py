@@ -37,6 +37,29 @@ def pair(request):
     return data, perturbed(data)
 
 
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "quantile"])
+def test_values_are_scaled_by_the_training_rows(loss):
+    rng = np.random.default_rng(0)
+    X, y = np.zeros((N, 1), np.float32), rng.normal(size=(N, 1))
+    data = TrainingData.of(X, y, None, "regression", loss=loss, level=0.9)
+    changed = y.copy()
+    changed[data.validation_rows] = 1_000.0
+    again = TrainingData.of(X, changed, None, "regression", loss=loss, level=0.9)
+    assert (data.unit.tolist(), data.middle.tolist()) == (again.unit.tolist(), again.middle.tolist())
+    center = {"squared_error": np.mean, "absolute_error": np.median}.get(loss, lambda values: np.quantile(values, 0.9))
+    assert data.middle[0] == pytest.approx(center(y[data.train_rows]))
+
+
+def test_weights_stay_with_their_rows():
+    data = made()
+    marked = replace(data, weights=data.X[:, 0].astype(float))
+    rows = data.train_rows[::7]
+    assert marked.objective(rows, 0.5).weights.tolist() == data.X[rows, 0].tolist()
+    some = marked.subset(100, seed=0)
+    assert some.weights.tolist() == some.X[:, 0].tolist()
+    assert marked.training_rows(data.projected("standard"), rows, 0.5).weights.tolist() == data.X[rows, 0].tolist()
+
+
 def test_column_ranges(pair):
     for name in ("ranged", "finely_ranged", "standard"):
         one, other = (getattr(data, name) for data in pair)

@@ -67,7 +67,7 @@ class Case:
         classes = np.arange(table.n_classes) if table.n_classes else None
         return TrainingData.of(
             table.X_train, labels, None, table.task,
-            classes=classes, n_categories=dict(table.n_categories), seed=self.seed,
+            classes=classes, n_categories=dict(table.n_categories), seed=self.seed, loss="absolute_error",
         )  # fmt: skip
 
     def taught(self, soft_labels: np.ndarray) -> TrainingData:

@@ -1,0 +1,51 @@
+"""Scores of rows are in the units of the values, and their mean is the score of scikit-learn."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import mean_pinball_loss, r2_score, roc_auc_score
+
+from repsketch.compare.scores import metric_of, row_scores, score_of, sign_of
+from repsketch.train.metric import Metric
+from repsketch.train.training_data import TrainingData
+
+
+def test_errors_are_those_of_the_values():
+    y = 1_000.0 + 50.0 * np.random.default_rng(0).normal(size=(100, 1))
+    data = TrainingData.of(np.zeros((100, 1), np.float32), y, None, "regression", loss="absolute_error")
+    truth = y[data.validation_rows]
+    np.testing.assert_allclose(row_scores(data, truth + 3.0), 3.0)
+    np.testing.assert_allclose(row_scores(data, truth - 0.5), 0.5)
+
+
+def test_classes_are_right_or_wrong():
+    labels = np.eye(3)[np.arange(100) % 3]
+    for given, wrong in ((labels, np.roll(labels, 1, axis=1)), (labels[:, 1:2], 1.0 - labels[:, 1:2])):
+        data = TrainingData.of(np.zeros((100, 1), np.float32), given, None, "classification")
+        for outputs, score in ((given, 1.0), (wrong, 0.0)):
+            assert (row_scores(data, outputs[data.validation_rows] - 0.5) == score).all()
+
+
+def test_scores_of_values_by_their_loss():
+    rng = np.random.default_rng(1)
+    y = 1_000.0 + 50.0 * rng.normal(size=(200, 1))
+    for loss, name, sign in (("squared_error", "R2", 1.0), ("quantile", "pinball loss", -1.0)):
+        data = TrainingData.of(np.zeros((200, 1), np.float32), y, None, "regression", loss=loss, level=0.8)
+        truth = y[data.validation_rows]
+        outputs = truth + 20.0 * rng.normal(size=truth.shape)
+        expected = r2_score(truth, outputs) if name == "R2" else mean_pinball_loss(truth, outputs, alpha=0.8)
+        assert (metric_of(data), sign_of(name)) == (name, sign)
+        assert row_scores(data, outputs).mean() == pytest.approx(expected)
+
+
+def test_the_metric_of_the_user_is_the_score():
+    rng = np.random.default_rng(2)
+    y = (rng.random((300, 1)) < 0.3).astype(float)
+    metric = Metric("roc_auc", "classification")
+    data = TrainingData.of(np.zeros((300, 1), np.float32), y, None, "classification", metric=metric)
+    rows = data.validation_rows
+    outputs = y + rng.normal(size=y.shape)
+    scores = row_scores(data, outputs[rows])
+    expected = roc_auc_score(y[rows, 0], outputs[rows, 0])
+    assert metric_of(data) == "roc_auc"
+    assert score_of(data, scores, lambda X: outputs[rows]) == pytest.approx(expected)
+    assert scores.mean() == pytest.approx(expected, abs=0.01)
