@@ -140,7 +140,8 @@ def compress_with_effort(
             model, X, y, data.train_rows, targets.outputs, seed=seed, max_seconds=limit, progress=progress,
             sample_weight=weights,
         )  # fmt: skip
-        data = data if soft_labels is None else data.with_soft_labels(soft_labels)
+        if soft_labels is not None:
+            data = data.with_soft_labels(goal.reweighted(soft_labels, targets.labels, targets.classes))
     narrow = data.narrowed(MAX_COLUMNS)
     left = None if time_limit is None else max(SEARCH_SHARE * clock.seconds_left, 1e-3)
     best = search(narrow, nbytes, seed=seed, time_limit=left, progress=progress, effort=effort)[0]
@@ -162,10 +163,13 @@ def _training_data(
     from .train.selection import informative_labels
     from .train.training_data import TrainingData
 
+    soft_labels = targets.soft_labels
+    if soft_labels is not None:
+        soft_labels = goal.reweighted(soft_labels, targets.labels, targets.classes)
     data = TrainingData.of(
         columns.numbers,
         targets.labels,
-        targets.soft_labels,
+        soft_labels,
         targets.task,
         classes=targets.classes,
         n_categories=_label_counts(columns, unused),

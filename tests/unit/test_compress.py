@@ -157,6 +157,69 @@ def test_who_does_better_is_said_on_the_standard_error(monkeypatch, capsys, prog
     assert out == ""
 
 
+class TestGoals:
+    """What is optimised is the user's choice."""
+
+    X: ClassVar = np.random.default_rng(5).normal(size=(800, 2)).astype(np.float32)
+    skewed: ClassVar = np.random.default_rng(6).exponential(size=800)
+    coins: ClassVar = np.random.default_rng(7).random(800) < 0.5
+
+    @pytest.mark.parametrize(
+        ("options", "below"),
+        [({}, 0.632), ({"loss": "absolute_error"}, 0.5), ({"loss": "quantile", "quantile": 0.9}, 0.9)],
+    )
+    def test_the_loss_decides_what_is_predicted(self, options, below):
+        """Mean, median and quantile of exponential noise: they lie above 63, 50 and 90 % of the values."""
+        sketch = rs.compress(None, self.X, self.skewed, budget=100, **QUICK, **options)
+        assert (self.skewed < sketch.predict(self.X)).mean() == pytest.approx(below, abs=0.06)
+
+    def test_weights_of_rows(self):
+        weights = np.where(self.coins, 3.0, 1.0)
+        sketch = rs.compress(None, self.X, self.coins, budget=100, sample_weight=weights, **QUICK)
+        assert sketch.predict_proba(self.X)[:, 1].mean() == pytest.approx(0.75, abs=0.06)
+
+    def test_weights_of_classes(self):
+        y = np.where(self.skewed < 2.0, "usual", "rare")
+        options = {"budget": 100, **QUICK}
+        plain, balanced = (
+            rs.compress(None, self.X, y, class_weight=weight, **options).predict_proba(self.X)[:, 0].mean()
+            for weight in (None, "balanced")
+        )
+        assert plain == pytest.approx((y == "rare").mean(), abs=0.04)
+        assert balanced == pytest.approx(0.5, abs=0.08)
+
+    def test_the_metric_is_compared(self):
+        sketch = rs.compress(None, self.X, self.X[:, 0] > 1.2, budget=100, metric="average_precision", **QUICK)
+        assert sketch.summary.metric == "average_precision"
+        assert all(0.0 < row["score"] <= 1.0 for row in sketch.summary.rows)
+
+    def test_the_search_chooses_by_the_metric(self, searched):
+        """Trials are ordered by the score, not by the loss."""
+        rs.compress(None, self.X, self.X[:, 0] + self.X[:, 1] > 1.5, budget=200, metric="f1", **QUICK)
+        data, trials = searched["data"], searched["trials"]
+        truth = data.labels[data.validation_rows]
+        scores = [
+            data.metric.score(truth, CompiledSketch(trial.fitted).outputs(data.X[data.validation_rows]))
+            for trial in trials
+        ]
+        losses = [trial.loss for trial in trials]
+        np.testing.assert_allclose([-loss for loss in losses], scores, atol=0.05)
+        assert losses[1:] == sorted(losses[1:])
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            ({"loss": "squared_error"}, "is for regressions"),
+            ({"metric": "accurracy"}, "did you mean 'accuracy'"),
+            ({"sample_weight": [1.0]}, "one number for each of 800 rows"),
+            ({"class_weight": {"maybe": 2.0}}, "class_weight names 'maybe'"),
+        ],
+    )
+    def test_what_is_refused(self, options, said):
+        with pytest.raises(InputError, match=said):
+            rs.compress(LogisticRegression().fit(self.X, self.coins), self.X, self.coins, **QUICK, **options)
+
+
 def test_regression():
     X, y = load_diabetes(return_X_y=True)
     sketch = rs.compress(None, X, y, budget="512B", **QUICK)

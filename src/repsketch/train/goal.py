@@ -80,14 +80,25 @@ class Goal:
             metric.check(labels)
         weights = self.row_weights(len(labels))
         if self.class_weight is not None and classes is not None:
-            weights = self._class_weights(labels, classes) * (1.0 if weights is None else weights)
+            of_rows = self._weights_of_classes(labels, classes)[classes_of(labels)]
+            weights = of_rows if weights is None else of_rows * weights
         if weights is not None:
             weights = weights / weights.mean()
         return {"loss": self.loss, "level": self.level, "weights": weights, "metric": metric}
 
-    def _class_weights(self, labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-        """Weights (n,) by the class of each row."""
-        numbers = classes_of(labels)
+    def reweighted(self, soft_labels: np.ndarray, labels: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
+        """Soft labels (n, C) of a teacher as if it had been trained with the weights of classes: Bayes' rule."""
+        if self.class_weight is None or classes is None:
+            return soft_labels
+        weights = self._weights_of_classes(labels, classes)
+        if soft_labels.shape[1] == 1:
+            odds = weights[1] * soft_labels
+            return odds / np.maximum(odds + weights[0] * (1.0 - soft_labels), np.finfo(float).tiny)
+        shares = soft_labels * weights
+        return shares / np.maximum(shares.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+
+    def _weights_of_classes(self, labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        """Weights of the classes, at least two, for labels (n, C)."""
         if isinstance(self.class_weight, Mapping):
             known = classes.tolist()
             unknown = [label for label in self.class_weight if label not in known]
@@ -96,6 +107,6 @@ class Goal:
             found = [check_number("class_weight", self.class_weight.get(label, 1.0), 0.0) for label in known]
             if not any(found):
                 raise InputError("class_weight is 0 for all classes; at least one must count.")
-            return np.array(found)[numbers]
-        counts = np.bincount(numbers, minlength=len(classes))
-        return (len(numbers) / (np.count_nonzero(counts) * np.maximum(counts, 1)))[numbers]
+            return np.array(found)
+        counts = np.bincount(classes_of(labels), minlength=len(classes))
+        return len(labels) / (np.count_nonzero(counts) * np.maximum(counts, 1))

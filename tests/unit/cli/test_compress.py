@@ -53,10 +53,59 @@ def test_json(run, tmp_path, save_onnx):
     summary = json.loads(result.out)
     assert summary == json.loads((tmp_path / "out" / "summary.json").read_text())
     assert (summary["task"], summary["metric"], summary["target"]) == ("regression", "R2", "y")
-    assert summary["teacher"]["score"] < 1e-5
+    assert summary["teacher"]["score"] == pytest.approx(1.0, abs=1e-5)
     assert summary["teacher"]["nbytes"] == model.stat().st_size
     assert summary["sketch"]["reduction"] == model.stat().st_size / summary["sketch"]["nbytes"]
-    assert summary["sketch"]["score"] < 0.5
+    assert summary["sketch"]["score"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "metric"),
+    [
+        (("--loss", "absolute_error"), "MAE"),
+        (("--loss", "quantile", "--quantile", "0.9"), "pinball loss"),
+        (("--metric", "neg_root_mean_squared_error"), "neg_root_mean_squared_error"),
+    ],
+)
+def test_the_loss_and_the_metric_of_the_user(run, tmp_path, options, metric):
+    """Values with skewed noise: the sketch of a quantile lies above nine tenths of them."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(600, 2)).astype(np.float32)
+    y = X[:, 0] + rng.exponential(size=600)
+    np.savez(tmp_path / "data.npz", X=X, y=y)
+    result = run("compress", "--train", tmp_path / "data.npz", *QUICK, "-o", tmp_path / "out", "--json", *options)
+    assert result.code == 0, result.err
+    summary, sketch = json.loads(result.out), rs.load(tmp_path / "out/model.rsk")
+    assert summary["metric"] == metric
+    below = (y < sketch.predict(X)).mean()
+    assert abs(below - {"MAE": 0.5, "pinball loss": 0.9}.get(metric, 0.63)) < 0.1
+    assert np.isfinite([summary["teacher"]["score"], summary["sketch"]["score"]]).all()
+
+
+def test_classes_of_few_rows_count_alike(run, people, tmp_path):
+    options = ("--metric", "balanced_accuracy", "--class-weight", "balanced")
+    result = run("compress", "--train", people, "-t", "income", "-o", tmp_path, "--json", *QUICK, *options)
+    assert result.code == 0, result.err
+    summary = json.loads(result.out)
+    assert summary["metric"] == "balanced_accuracy"
+    assert 0.5 < summary["sketch"]["score"] <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--loss", "huber"), "loss='huber'; allowed are"),
+        (("--loss", "quantile"), "quantile=0.9"),
+        (("--metric", "roc_auk"), "did you mean 'roc_auc'"),
+        (("--metric", "r2"), "scores regressions"),
+        (("--class-weight", "heavy"), "class_weight='heavy'"),
+    ],
+)
+def test_what_cannot_be_optimised(run, people, tmp_path, options, said):
+    result = run("compress", "--train", people, "-t", "income", "-o", tmp_path / "out", *QUICK, *options)
+    assert result.code == 2
+    assert said in result.err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_model_that_counts_its_columns_has_the_labels_in_order(run, tmp_path, save_onnx):

@@ -73,3 +73,16 @@ def test_weights_of_classes_are_those_of_scikit_learn_with_mean_one():
 
 def test_defaults():
     assert Goal().options("regression", LABELS, None) == {"loss": None, "level": 0.5, "weights": None, "metric": None}
+
+
+def test_soft_labels_follow_the_weights_of_classes():
+    """Odds of 1 to 3 with a weight of 6 for the first class become 6 to 3; certainty stays."""
+    goal = Goal(class_weight={"yes": 2.0, "no": 1.0})
+    np.testing.assert_allclose(
+        goal.reweighted(np.array([[0.25], [0.0], [1.0]]), LABELS, NAMES), [[0.4], [0.0], [1.0]], atol=1e-12
+    )
+    names, labels = np.array(["a", "b", "c"]), np.eye(3)
+    found = Goal(class_weight={"a": 6.0}).reweighted(np.array([[0.25, 0.75, 0.0]]), labels, names)
+    np.testing.assert_allclose(found, [[2 / 3, 1 / 3, 0.0]])
+    soft = np.array([[0.3]])
+    assert Goal().reweighted(soft, LABELS, NAMES) is soft
