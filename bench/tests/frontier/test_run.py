@@ -104,8 +104,23 @@ def test_raw_adult_has_categories_and_gaps(tmp_path, monkeypatch):
     assert np.array_equal(table.X_train, np.array([[39, 1], [np.nan, np.nan]], np.float32), equal_nan=True)
     assert (table.X_test.tolist(), table.y_train.tolist(), table.y_test.tolist()) == ([[50, 0]], [0, 1], [1])
     monkeypatch.setenv("REPSKETCH_DATA", str(tmp_path / "nothing"))
-    with pytest.raises(InputError, match=r"adult_raw\.csv\.gz in the folder"):
+    with pytest.raises(InputError, match=r"adult_raw\.csv\.gz is read from the folder"):
         data.adult_table(0)
+
+
+def test_regressions_from_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPSKETCH_DATA", str(tmp_path))
+    lines = ["hour,sky,volume", *(f"{hour},{'clear' if hour % 2 else 'rain'},{hour / 4}" for hour in range(10))]
+    (tmp_path / "traffic.csv.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+    table = data.regression_table("traffic.csv.gz", "volume", 0)
+    assert (len(table.X_train), len(table.X_test), table.n_categories) == (8, 2, {1: 2})
+    for X, y in ((table.X_train, table.y_train), (table.X_test, table.y_test)):
+        np.testing.assert_array_equal(y, X[:, 0] / 4)
+        np.testing.assert_array_equal(X[:, 1], 1 - X[:, 0] % 2)
+    np.savez(tmp_path / "arm.npz", X=np.arange(20.0).reshape(10, 2), y=np.arange(10.0))
+    table = data.archive_table("arm.npz", 0)
+    np.testing.assert_array_equal(table.X_train[:, 0], 2 * table.y_train)
+    assert sorted([*table.y_train, *table.y_test]) == list(range(10))
 
 
 def test_all_methods_get_the_same_rows(monkeypatch):

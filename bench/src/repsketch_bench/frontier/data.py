@@ -102,18 +102,45 @@ def diamonds_table(seed: int) -> Table:
 
 def adult_table(seed: int) -> Table:
     """Adult as it was collected: numbers, categories and gaps; its published test rows."""
-    folder = os.environ.get("REPSKETCH_DATA", "")
-    path = Path(folder) / ADULT_FILE
-    if not folder or not path.is_file():
-        where = f"REPSKETCH_DATA={folder}" if folder else "REPSKETCH_DATA, which is not set"
-        raise InputError(f"raw Adult is {ADULT_FILE} in the folder {where}; it was not found there.")
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        records = list(csv.DictReader(file))
+    records = read_records(ADULT_FILE)
     names = [name for name in records[0] if name not in ("split", "income")]
     X, n_categories = read_columns([record[name] for record in records] for name in names)
     y = np.array([record["income"].startswith(">50K") for record in records], np.int64)
     is_train = np.array([record["split"] == "train" for record in records])
     return Table("classification", X[is_train], y[is_train], X[~is_train], y[~is_train], n_categories)
+
+
+def regression_table(file: str, target: str, seed: int) -> Table:
+    """A regression from a CSV file with names in REPSKETCH_DATA; text is categories; a fifth of the rows for testing."""
+    records = read_records(file)
+    X, n_categories = read_columns([record[name] for record in records] for name in records[0] if name != target)
+    y = np.array([record[target] for record in records], np.float64)
+    train, test = split_rows(X, seed)
+    return Table("regression", X[train], y[train], X[test], y[test], n_categories)
+
+
+def archive_table(file: str, seed: int) -> Table:
+    """A regression from arrays X and y in an archive in REPSKETCH_DATA, a fifth of the rows for testing."""
+    with np.load(data_path(file), allow_pickle=False) as archive:
+        X, y = archive["X"].astype(np.float32), archive["y"].astype(np.float64)
+    train, test = split_rows(X, seed)
+    return Table("regression", X[train], y[train], X[test], y[test])
+
+
+def data_path(file: str) -> Path:
+    """The path of a file in the folder REPSKETCH_DATA."""
+    folder = os.environ.get("REPSKETCH_DATA", "")
+    path = Path(folder) / file
+    if not folder or not path.is_file():
+        where = f"REPSKETCH_DATA={folder}" if folder else "REPSKETCH_DATA, which is not set"
+        raise InputError(f"{file} is read from the folder {where}; it was not found there.")
+    return path
+
+
+def read_records(file: str) -> list[dict[str, str]]:
+    """The rows of a compressed CSV file in REPSKETCH_DATA, by column."""
+    with gzip.open(data_path(file), "rt", encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
 
 
 def read_columns(columns: Iterable[Iterable[str]]) -> tuple[np.ndarray, dict[int, int]]:
@@ -154,6 +181,10 @@ DATASETS: dict[str, Dataset] = {
     "wine": Dataset(partial(bundled_table, "load_wine")),
     "breast-cancer": Dataset(partial(bundled_table, "load_breast_cancer")),
     "letter": Dataset(partial(keel_table, "letter")),
+    "metro": Dataset(partial(regression_table, "metro_traffic.csv.gz", "traffic_volume")),
+    "beijing": Dataset(partial(regression_table, "beijing_pm25.csv.gz", "pollution")),
+    "kin8nm": Dataset(partial(archive_table, "kin8nm.npz")),
+    "power": Dataset(partial(archive_table, "power_plant.npz")),
     "magic": Dataset(partial(keel_table, "magic"), is_set_aside=True),
     "diamonds": Dataset(diamonds_table, is_set_aside=True),
 }
