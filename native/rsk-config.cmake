@@ -3,8 +3,8 @@
 #     find_package(rsk CONFIG REQUIRED PATHS <what repsketch.get_include() returns>)
 #     target_link_libraries(program PRIVATE rsk::rsk)
 #
-# The same bits on every machine: no contraction into fused operations, no fast-math. rsk_lanes.c is compiled once for
-# every instruction set; which one runs is decided when a model is loaded.
+# The same bits on every machine: no contraction into fused operations, no fast-math. rsk_lanes.c, and for training
+# rsk_trainer_lanes.c, is compiled once for every instruction set; which one runs is decided when a model is loaded.
 if(TARGET rsk)
   return()
 endif()
@@ -13,7 +13,8 @@ endif()
 set(RSK_SOURCES
   rsk.c rsk_bounds.c rsk_digest.c rsk_extras.c rsk_family.c rsk_file.c rsk_hash.c rsk_magnitudes.c rsk_plan.c
   rsk_plan_lanes.c rsk_plan_rows.c rsk_row_group.c rsk_sections.c rsk_text.c rsk_totals.c)
-set(RSK_TRAINING_SOURCES rsk_kernel.c rsk_train.c)
+set(RSK_TRAINING_SOURCES rsk_kernel.c rsk_train.c rsk_trainer.c rsk_trainer_layout.c rsk_trainer_schedule.c
+  rsk_trainer_start.c)
 
 set(_rsk_files ${RSK_SOURCES})
 if(RSK_TRAINING)
@@ -24,8 +25,17 @@ add_library(rsk STATIC ${_rsk_files})
 add_library(rsk::rsk ALIAS rsk)
 target_include_directories(rsk PUBLIC "${CMAKE_CURRENT_LIST_DIR}")
 
+# No trap handler looks at floating-point exceptions: loops with conditions may be vectorised. Results do not change.
+if(NOT MSVC)
+  set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/rsk_trainer_lanes.c" PROPERTIES
+    COMPILE_OPTIONS -fno-trapping-math)
+endif()
+
 function(add_isa name)
   add_library(rsk_${name} OBJECT "${CMAKE_CURRENT_LIST_DIR}/rsk_lanes.c")
+  if(RSK_TRAINING)
+    target_sources(rsk_${name} PRIVATE "${CMAKE_CURRENT_LIST_DIR}/rsk_trainer_lanes.c")
+  endif()
   target_include_directories(rsk_${name} PRIVATE "${CMAKE_CURRENT_LIST_DIR}")
   target_compile_definitions(rsk_${name} PRIVATE RSK_ISA_NAME=${name})
   target_compile_options(rsk_${name} PRIVATE ${ARGN})

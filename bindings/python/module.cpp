@@ -4,6 +4,7 @@
 #include "faults.h"
 #include "model.h"
 #include "rsk.h"
+#include "trainer.h"
 #include "training.h"
 
 namespace nb = nanobind;
@@ -20,5 +21,6 @@ NB_MODULE(_native, m) {
     });
     define_model(m);
     define_training(m);
+    define_trainer(m);
     define_faults(m);
 }

@@ -64,7 +64,8 @@ class Stage:
 
     def __post_init__(self) -> None:
         check_choice("activation", self.activation, ACTIVATIONS)
-        check_choice("matrix_bits", self.matrix_bits, MATRIX_BITS)
+        if self.matrix_bits not in MATRIX_BITS:
+            raise InputError(f"matrix_bits={self.matrix_bits!r}; allowed are 8 and 4.")
         check_count("right_shift", self.right_shift, 31, smallest=0)
         check_count("shift_bits", self.shift_bits, 15, smallest=0)
         check_count("limit", self.limit, 32_767)

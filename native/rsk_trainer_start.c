@@ -1,0 +1,71 @@
+/* rsk_trainer_start.c: parameters before the first step, from the seed. */
+#include "rsk_hash.h"
+#include "rsk_trainer_state.h"
+
+#include <math.h>
+#include <string.h>
+
+static float draw_normal(rsk_trainer *t) { return rsk_gaussian((uint32_t)(rsk_trainer_draw(&t->generator) >> 32)); }
+
+static void fill_normal(rsk_trainer *t, uint64_t place, uint64_t n, float deviation) {
+    for (uint64_t i = 0; i < n; i++) t->parameters[place + i] = deviation * draw_normal(t);
+}
+
+/* tanh x for |x| <= 1.5, by its continued fraction: a few operations, the same everywhere. */
+static float tanh_of(float x) {
+    const float y = x * x;
+    return x / (1.0f + y / (3.0f + y / (5.0f + y / (7.0f + y / 9.0f))));
+}
+
+/* Standard deviation of a weight on n standardised inputs, so that z reaches most of its table. */
+static float weight_deviation(uint32_t activation, uint32_t n_entries, uint32_t n) {
+    if (activation == RSK_RELU) return sqrtf(2.0f / (float)n); /* He et al. 2015 */
+    if (activation == RSK_CLIP) return sqrtf(1.0f / (float)n);
+    return 1.5f * (float)n_entries / 7.0f / sqrtf((float)n);
+}
+
+static void start_layer(rsk_trainer *t, const rsk_trainer_layer *layer) {
+    const uint32_t n_entries = layer->activation == RSK_NO_ACTIVATION ? t->shape.n_levels : layer->n_entries;
+    const uint64_t size = (uint64_t)layer->n * layer->p;
+    fill_normal(t, layer->matrix, size, weight_deviation(layer->activation, n_entries, layer->n));
+    for (uint64_t i = 0; i < size; i++) t->decays[layer->matrix + i] = 1.0f;
+    for (uint64_t i = 0; i < size && layer->mask; i++) layer->mask[i] = 1.0f;
+    for (uint64_t i = 0; i < (uint64_t)layer->p * layer->n_entries; i++) {
+        const float at = 2.0f * (float)(i % layer->n_entries) / (float)(layer->n_entries - 1) - 1.0f;
+        t->parameters[layer->tables + i] = tanh_of(1.5f * at) + 0.1f * draw_normal(t);
+        t->decays[layer->tables + i] = 1.0f;
+    }
+    for (uint64_t i = 0; i < (uint64_t)layer->linear.n * t->shape.n_outputs; i++) t->decays[layer->linear.place + i] = 1.0f;
+}
+
+void rsk_trainer_start(rsk_trainer *t, const float *first_matrix) {
+    const rsk_trainer_shape *shape = &t->shape;
+    const rsk_trainer_layer *first = &t->layers[0], *last = &t->layers[t->n_layers - 1];
+    const uint64_t n_counters = (uint64_t)shape->n_rows * shape->n_levels * t->n_numbers;
+    const uint64_t n_decode = shape->is_factored ? (uint64_t)shape->n_rows * shape->n_outputs : 0;
+    const uint64_t n_linear = (uint64_t)t->linear.n * shape->n_outputs;
+    memset(t->parameters, 0, t->n_parameters * sizeof *t->parameters);
+    memset(t->gradients, 0, t->n_parameters * sizeof *t->gradients);
+    memset(t->first_moments, 0, t->n_parameters * sizeof *t->first_moments);
+    memset(t->second_moments, 0, t->n_parameters * sizeof *t->second_moments);
+    memset(t->best, 0, t->n_parameters * sizeof *t->best);
+    memset(t->decays, 0, t->n_parameters * sizeof *t->decays);
+    for (uint32_t k = 0; k < t->n_layers; k++) start_layer(t, &t->layers[k]);
+    if (first_matrix)
+        memcpy(t->parameters + first->matrix, first_matrix, (size_t)first->n * first->p * sizeof *first_matrix);
+    fill_normal(t, t->counters, n_counters, shape->is_factored ? 0.3f : 0.05f);
+    fill_normal(t, t->decode, n_decode, 0.3f);
+    if (shape->n_rows == 0) fill_normal(t, t->linear.place, n_linear, 1.0f / sqrtf((float)last->p));
+    for (uint64_t i = 0; i < n_counters; i++) t->decays[t->counters + i] = 1.0f;
+    for (uint64_t i = 0; i < n_decode; i++) t->decays[t->decode + i] = 1.0f;
+    for (uint64_t i = 0; i < n_linear; i++) t->decays[t->linear.place + i] = 1.0f;
+    for (uint32_t i = 0; i < shape->n_values; i++) t->inverse_deviations[i] = 1.0f / shape->deviations[i];
+    for (uint32_t l = 0; l < t->n_sums; l++)
+        for (uint32_t j = 0; j < last->p; j++) {
+            const float entry = (float)shape->directions[(size_t)(last->p + l) * last->p + j];
+            t->directions[(size_t)j * t->n_sums + l] = entry;
+            t->directions_backward[(size_t)j * t->n_sums + l] =
+                entry / (float)(UINT32_C(1) << shape->shifts[last->p + l]);
+        }
+    for (uint32_t i = 0; i < t->train.n; i++) t->order[i] = i;
+}
