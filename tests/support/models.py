@@ -47,6 +47,8 @@ _STAGES = {"is_int": [True], "projection": ["stages"]}
 #: What each theme allows of a choice; other choices are free.
 THEMES: dict[str, dict[str, Sequence[Any]]] = {
     "any": {},
+    "stages": {**_STAGES, "n_row_groups": [0, 1, 1, 2]},
+    "stages of bytes": {**_STAGES, **_BYTES, "n_row_groups": [0, 1, 2], "n_rows": [7, 30]},
     "paper in float32": {"is_int": [False], "hash": ["own"], "family": FAMILIES[:2], "fold": ["universal", "direct"]},
     "own": {"is_int": [False], "hash": ["own"], "family": FAMILIES[1:]},
     "own integers": {"is_int": [True], "hash": ["own"], "family": FAMILIES[1:]},
@@ -65,8 +67,6 @@ THEMES: dict[str, dict[str, Sequence[Any]]] = {
     },
     "wide": {"n_features": range(60, 300), "n_components": [30, 64, 200], "n_rows": [2, 7, 30], "n_row_groups": [1]},
     "many outputs": {"n_outputs": [17, 64, 70], "n_rows": [2, 7], "n_row_groups": [1]},
-    "stages": {**_STAGES, "n_row_groups": [0, 1, 1, 2]},
-    "stages of bytes": {**_STAGES, **_BYTES, "n_row_groups": [0, 1, 2], "n_rows": [7, 30]},
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from . import records
 from .bounds import column_sizes, stored_entries
 from .packing import unpack_signed
 from .records import Activation, Section, StageMatrix
-from .sections import MOST_SHIFT, PACKED_CHUNK, Sections, check_size, refuse_if
+from .sections import CHUNK, MOST_SHIFT, PACKED_CHUNK, Sections, check_size, refuse_if
 from .status import Status
 
 _MOST_BITS = 15  # of a shift, and of the bits that ReLU and clip drop
@@ -121,9 +121,11 @@ class StageReader:
         else:
             for columns, total in column_sizes(self.matrix):
                 sizes[columns] = total
-        sizes *= self.largest_input * self.multipliers.astype(np.int64)
-        sizes += half_of(f.right_shift) + (np.abs(self.shift.astype(np.int64)) << f.shift_bits)
-        refuse_if(sizes.max() > LARGEST_INT, Status.OVERFLOW)
+        for start in range(0, f.n_components, CHUNK):
+            here = slice(start, start + CHUNK)
+            moved = np.abs(self.shift[here].astype(np.int64)) << f.shift_bits
+            sums = self.largest_input * sizes[here] * self.multipliers[here] + half_of(f.right_shift) + moved
+            refuse_if(sums.max() > LARGEST_INT, Status.OVERFLOW)
         for _, total in () if self.linear is None else column_sizes(self.linear):
             self.largest_linear = max(self.largest_linear, int(total.max()) * f.limit)
         refuse_if(self.largest_linear > LARGEST_INT, Status.OVERFLOW)
