@@ -109,7 +109,7 @@ static rsk_status predict_unpacked(const rsk_plan *plan, const rsk_rows *rows, s
 rsk_status rsk_predict_batch(const rsk_plan *plan, const rsk_rows *rows, size_t n, float *outputs, void *memory,
                              const rsk_trace *trace, size_t where[2]) {
     const rsk_model *m = &plan->model;
-    const int is_wide = m->n_values > RSK_WIDEST_BLOCK || m->n_components > RSK_WIDEST_BLOCK;
+    const int is_wide = rsk_is_wide(m);
     const int has_rows = plan->has_fast_row && !trace && !rows->ends && !rows->is_uint8;
     const int reads_bytes = plan->uses_bytes && plan->isa->reads_bytes;
     const int is_packed = rows->ends != NULL || (rows->is_uint8 && !reads_bytes);

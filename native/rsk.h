@@ -48,8 +48,20 @@ typedef struct rsk_row_group {
     const uint8_t *gain;         /* (n_gains) float32 */
 } rsk_row_group;
 
+/* A stage in place of a projection: section STAGE of the file. */
+typedef struct rsk_stage {
+    uint8_t activation, matrix, right_shift, shift_bits, width_bits, n_levels;
+    uint16_t limit;
+    uint32_t n_components, n_nonzeros, n_gains;
+    uint32_t n_inputs;          /* the model's n_values, or n_components of the stage before */
+    const uint8_t *entries;     /* (n_inputs, n_components) packed; sparse: a bitmap, then the entries that are not 0 */
+    const uint8_t *coordinates; /* multipliers (n_components) u8, shifts (n_components) i8, tables (n_components, n_levels) i8 */
+    const uint8_t *linear;      /* gains (n_gains) float32, then (n_components, n_outputs) i8 */
+} rsk_stage;
+
 typedef struct rsk_model {
     uint8_t precision, generator, task, n_row_groups, projection, right_shift, linear, stored_as, offset_stored_as;
+    uint8_t n_stages;
     uint16_t kinds, flags, limit;
     int16_t low, high;
     int8_t center_bias, scale_bias;
@@ -68,6 +80,7 @@ typedef struct rsk_model {
     const uint8_t *classes, *names, *sums, *metadata, *categories, *intervals; /* all of a section, NULL: none */
     uint32_t classes_nbytes, names_nbytes, sums_nbytes, metadata_nbytes, categories_nbytes, intervals_nbytes;
     rsk_row_group row_groups[RSK_MAX_ROW_GROUPS];
+    rsk_stage stages[RSK_MAX_STAGES];
 } rsk_model;
 
 /* What a model costs at most, computed from its sizes alone (docs/spec/format.md, *Totals*). */

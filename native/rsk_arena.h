@@ -54,7 +54,8 @@ static inline const int16_t *take_int16(rsk_arena *a, const uint8_t *bytes, uint
     return array;
 }
 
-/* Steps of laying out a group of rows that are files of their own. */
+/* Steps of laying out a plan, and a group of rows, that are files of their own. */
+void rsk_lay_out_stages(rsk_plan *plan, rsk_arena *a);
 void rsk_lay_out_lanes(rsk_plan *plan, rsk_plan_group *p, rsk_arena *a);
 void rsk_lay_out_tables(const rsk_plan *plan, rsk_plan_group *p, rsk_arena *a);
 void rsk_lay_out_rows(const rsk_plan *plan, rsk_plan_group *p, rsk_arena *a);

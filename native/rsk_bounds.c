@@ -3,7 +3,7 @@
  * docs/spec/inference.md, *Bounds of the int precision*. Nothing here can wrap in 64 bits: values and coordinates are
  * at most 2^15, entries of projections and decode matrices below 2^7, of linear terms and counters below 2^15; there
  * are at most 2^20 coordinates and 2^16 rows. So a projected sum is below 2^42 + 2^31, times a multiplier below 2^58; a
- * linear sum is at most 2^50, a code's 2^44 + 2^31. Sums of counters are given up once above 2^31 - 1.
+ * linear sum is at most 2^50, a code's 2^44 + 2^31; a sum of a stage below 2^50 + 2^31. Sums of counters are given up once above 2^31 - 1.
  */
 #include "rsk_bytes.h"
 #include "rsk_check.h"
@@ -32,7 +32,7 @@ static uint64_t largest_value(const rsk_model *m, bool has_numeric) {
 }
 
 static uint64_t largest_coordinate(const rsk_model *m, bool has_numeric) {
-    return rsk_has_matrix(m) ? m->limit : largest_value(m, has_numeric);
+    return rsk_has_matrix(m) || rsk_has_stages(m) ? rsk_projected_largest(m) : largest_value(m, has_numeric);
 }
 
 /* The sum as the largest one, if it is; refused where 32 bits do not hold it. */
@@ -59,6 +59,63 @@ rsk_status rsk_bounds_check_model(const rsk_model *m, bool has_numeric, uint32_t
     for (uint32_t first = 0; m->linear_matrix != NULL && first < m->n_outputs; first += TILE) {
         const uint32_t n = sum_columns(m->linear_matrix, rsk_linear_bits(m), m->n_components, m->n_outputs, first, sums);
         for (uint32_t j = 0; j < n; j++) RSK_TRY(keep_largest(coordinate * sums[j], largest));
+    }
+    return RSK_OK;
+}
+
+/* Columns of a sparse matrix that are summed up together: more of them take several passes over its bitmap. */
+enum { SPARSE_TILE = 1024 };
+
+/* Ones among bits from .. to - 1. */
+static uint64_t count_ones(const uint8_t *bitmap, uint64_t from, uint64_t to) {
+    uint64_t n = 0;
+    for (; from < to && from % 8 != 0; from++) n += rsk_bitmap_has(bitmap, from);
+    for (; from + 32 <= to; from += 32) n += rsk_ones_count(rsk_u32(bitmap + from / 8));
+    for (; from < to; from++) n += rsk_bitmap_has(bitmap, from);
+    return n;
+}
+
+/* Sizes of a sparse matrix summed over its rows, for n columns from `first` on; sums stay below 2^27. */
+static void sum_sparse_columns(const rsk_stage *s, uint32_t first, uint32_t n, uint32_t *sums) {
+    const uint8_t *entries = s->entries + rsk_bitmap_nbytes(s);
+    const uint32_t bits = rsk_stage_bits(s);
+    uint64_t passed = 0;
+    memset(sums, 0, n * sizeof sums[0]);
+    for (uint32_t i = 0; i < s->n_inputs; i++) {
+        const uint64_t row = (uint64_t)i * s->n_components, begin = row + first;
+        passed += count_ones(s->entries, row, begin);
+        for (uint32_t j = 0; j < n; j++)
+            if (rsk_bitmap_has(s->entries, begin + j)) sums[j] += size_at(entries, passed++, bits);
+        passed += count_ones(s->entries, begin + n, row + s->n_components);
+    }
+}
+
+/* The sum behind coordinate j, whose entries have this sum of sizes, and all that is added to it. */
+static rsk_status check_stage_sum(const rsk_stage *s, uint64_t input, uint32_t j, uint64_t size) {
+    const int32_t shift = rsk_i8(s->coordinates + s->n_components + j);
+    const uint64_t moved = (uint64_t)(shift < 0 ? -shift : shift) << s->shift_bits, half = ((uint64_t)1 << s->right_shift) >> 1;
+    RSK_REFUSE_IF(input * s->coordinates[j] * size + half + moved > LARGEST_INT, OVERFLOW);
+    return RSK_OK;
+}
+
+rsk_status rsk_bounds_check_stage(const rsk_model *m, uint32_t index, bool has_numeric, uint32_t *largest) {
+    const rsk_stage *s = m->stages + index;
+    const uint64_t input = index == 0 ? largest_value(m, has_numeric) : (uint64_t)RSK_LARGEST_ACTIVATION;
+    const uint32_t p = s->n_components;
+    uint64_t sums[TILE];
+    for (uint32_t first = 0; rsk_stage_is_sparse(s) && first < p; first += SPARSE_TILE) {
+        uint32_t sizes[SPARSE_TILE];
+        const uint32_t n = p - first < SPARSE_TILE ? p - first : SPARSE_TILE;
+        sum_sparse_columns(s, first, n, sizes);
+        for (uint32_t j = 0; j < n; j++) RSK_TRY(check_stage_sum(s, input, first + j, sizes[j]));
+    }
+    for (uint32_t first = 0; !rsk_stage_is_sparse(s) && first < p; first += TILE) {
+        const uint32_t n = sum_columns(s->entries, rsk_stage_bits(s), s->n_inputs, p, first, sums);
+        for (uint32_t j = 0; j < n; j++) RSK_TRY(check_stage_sum(s, input, first + j, sums[j]));
+    }
+    for (uint32_t first = 0; s->linear != NULL && first < m->n_outputs; first += TILE) {
+        const uint32_t n = sum_columns(s->linear + 4 * (size_t)s->n_gains, 8, p, m->n_outputs, first, sums);
+        for (uint32_t c = 0; c < n; c++) RSK_TRY(keep_largest(s->limit * sums[c], largest));
     }
     return RSK_OK;
 }

@@ -79,6 +79,13 @@ static inline uint32_t rsk_index_bits(uint32_t n) {
     return bits;
 }
 
+/* Ones among the bits of a word. */
+static inline uint32_t rsk_ones_count(uint32_t word) {
+    word -= word >> 1 & 0x55555555u;
+    word = (word & 0x33333333u) + (word >> 2 & 0x33333333u);
+    return ((word + (word >> 4)) & 0x0F0F0F0Fu) * 0x01010101u >> 24;
+}
+
 /* Packed number `index` of 0 to 25 bits; 0 bits give 0 and touch no memory, so `bytes` may then be NULL. */
 static inline uint32_t rsk_packed(const uint8_t *bytes, uint64_t index, uint32_t bits) {
     if (bits == 0) return 0;

@@ -1,5 +1,5 @@
 /* rsk_check.h: what the files of the reader share: rsk_file.c, rsk_sections.c, rsk_row_group.c, rsk_family.c,
- * rsk_bounds.c, rsk_digest.c, rsk_totals.c, rsk_magnitudes.c, rsk_extras.c, rsk_text.c. */
+ * rsk_stages.c, rsk_bounds.c, rsk_digest.c, rsk_totals.c, rsk_magnitudes.c, rsk_extras.c, rsk_text.c. */
 #ifndef RSK_CHECK_H
 #define RSK_CHECK_H
 
@@ -7,6 +7,7 @@
 
 #include "rsk.h"
 #include "rsk_family.h"
+#include "rsk_stages.h"
 
 /* Leave a check with the status of the first one that fails. */
 #define RSK_TRY(check)                                       \
@@ -27,7 +28,6 @@ static inline rsk_status rsk_count_check(uint32_t n, uint32_t cap) {
     return RSK_OK;
 }
 
-static inline bool rsk_has_matrix(const rsk_model *m) { return m->projection >= RSK_PROJECTION_FLOAT32; }
 static inline uint32_t rsk_linear_bits(const rsk_model *m) { return m->linear == RSK_LINEAR_INT16 ? 16 : 8; }
 static inline uint32_t rsk_counter_bits(const rsk_row_group *p) { return 32u >> p->counter_type; }
 /* Of the int precision. */
@@ -46,6 +46,7 @@ uint32_t rsk_digest_find(const rsk_model *model, const rsk_row_group *group, con
 /* rsk_bounds.c: the int precision keeps within 32 bits. All arrays must have been checked before. `largest`: in, 0; out,
  * the largest size of the linear term, or of an accumulator. */
 rsk_status rsk_bounds_check_model(const rsk_model *model, bool has_numeric, uint32_t *largest);
+rsk_status rsk_bounds_check_stage(const rsk_model *model, uint32_t index, bool has_numeric, uint32_t *largest);
 rsk_status rsk_bounds_check_group(const rsk_model *model, const rsk_row_group *group, bool has_numeric,
                                   uint32_t *largest);
 
@@ -54,7 +55,7 @@ rsk_status rsk_totals_check(const rsk_model *model, const rsk_limits *limits);
 
 /* rsk_magnitudes.c: outputs are finite for every finite input. All arrays must have been checked before. */
 typedef struct rsk_sum_bounds { /* of the int precision, from rsk_bounds.c */
-    uint32_t linear, accumulators[RSK_MAX_ROW_GROUPS];
+    uint32_t linear, accumulators[RSK_MAX_ROW_GROUPS], stages[RSK_MAX_STAGES]; /* of linear terms */
 } rsk_sum_bounds;
 rsk_status rsk_magnitudes_check(const rsk_model *model, const rsk_sum_bounds *bounds);
 

@@ -43,6 +43,7 @@ static rsk_status check_precision(const rsk_model *m) {
     if (m->precision == RSK_FLOAT32) {
         RSK_REFUSE_IF(m->right_shift != 0 || m->low != 0 || m->high != 0 || m->limit != 0 || has_multipliers, FIELD);
         RSK_REFUSE_IF(m->linear > RSK_LINEAR_FLOAT32 || m->offset_stored_as != RSK_STORED_FLOAT32, FIELD);
+        RSK_REFUSE_IF(rsk_has_stages(m), FIELD);
         return RSK_OK;
     }
     RSK_REFUSE_IF(m->projection == RSK_PROJECTION_SHIFT || m->projection == RSK_PROJECTION_FLOAT32, FIELD);
@@ -68,7 +69,8 @@ static rsk_status check_model(rsk_reader *r, rsk_model *m) {
     RSK_REFUSE_IF(m->precision > RSK_LAST_PRECISION, FIELD);
     RSK_REFUSE_IF(m->generator != RSK_GENERATOR_VERSION, GENERATOR);
     RSK_REFUSE_IF(m->task > RSK_LAST_TASK, FIELD);
-    RSK_TRY(rsk_count_check(m->n_row_groups, RSK_MAX_ROW_GROUPS));
+    RSK_REFUSE_IF(m->n_row_groups == 0 && !(rsk_has_stages(m) && m->linear != RSK_LINEAR_NONE), SIZE_ZERO);
+    RSK_REFUSE_IF(m->n_row_groups > RSK_MAX_ROW_GROUPS, SIZE_CAP);
     RSK_REFUSE_IF(m->projection > RSK_LAST_PROJECTION_KIND, FIELD);
     RSK_REFUSE_IF(m->right_shift > RSK_LARGEST_SHIFT, SHIFT);
     RSK_REFUSE_IF(m->linear > RSK_LAST_LINEAR_TYPE || m->stored_as > RSK_LAST_STORED_AS, FIELD);
@@ -80,6 +82,8 @@ static rsk_status check_model(rsk_reader *r, rsk_model *m) {
     RSK_REFUSE_IF(m->kinds > RSK_LAST_KINDS, FIELD);
     RSK_REFUSE_IF(m->flags > RSK_ALL_MODEL_FLAGS, FLAGS);
     RSK_REFUSE_IF(m->offset_stored_as > RSK_STORED_BFLOAT16, FIELD);
+    RSK_REFUSE_IF(m->n_stages != 0 && !rsk_has_stages(m), FIELD);
+    if (rsk_has_stages(m)) RSK_TRY(rsk_count_check(m->n_stages, RSK_MAX_STAGES));
     RSK_REFUSE_IF(!has_zeros(f), PADDING);
     RSK_REFUSE_IF(m->n_classes > RSK_COUNT_CAP, SIZE_CAP);
     RSK_REFUSE_IF(m->n_classes != 0 && m->n_classes != (m->n_outputs < 2 ? 2 : m->n_outputs), CLASS_COUNT);
@@ -87,8 +91,8 @@ static rsk_status check_model(rsk_reader *r, rsk_model *m) {
     RSK_TRY(check_precision(m));
     const bool has_shift = (m->flags & RSK_HAS_SHIFT) != 0, has_columns = (m->flags & RSK_HAS_COLUMNS) != 0;
     RSK_REFUSE_IF(m->projection == RSK_PROJECTION_SHIFT && !has_shift, FIELD);
-    RSK_REFUSE_IF(m->projection == RSK_PROJECTION_NONE && has_shift, FIELD);
-    RSK_REFUSE_IF(!rsk_has_matrix(m) && m->n_components != m->n_values, SIZE_MISMATCH);
+    RSK_REFUSE_IF((m->projection == RSK_PROJECTION_NONE || rsk_has_stages(m)) && has_shift, FIELD);
+    RSK_REFUSE_IF(m->projection <= RSK_PROJECTION_SHIFT && m->n_components != m->n_values, SIZE_MISMATCH);
     if (m->linear >= RSK_LINEAR_INT16) {
         RSK_REFUSE_IF(m->n_linear_gains != 1 && m->n_linear_gains != m->n_outputs, SIZE_MISMATCH);
     } else {
@@ -144,7 +148,7 @@ static rsk_status check_columns(rsk_reader *r, rsk_model *m) {
 
 static rsk_status check_projection(rsk_reader *r, rsk_model *m) {
     const uint64_t n = (uint64_t)m->n_values * m->n_components, p = m->n_components;
-    const bool is_int_matrix = m->projection >= RSK_PROJECTION_INT8;
+    const bool is_int_matrix = m->projection == RSK_PROJECTION_INT8 || m->projection == RSK_PROJECTION_TERNARY;
     if (m->projection == RSK_PROJECTION_FLOAT32)
         RSK_TRY(rsk_floats_take(r, PROJECTION, n, TWO_TO_40, RSK_NOT_FINITE, &m->projection_matrix));
     else if (is_int_matrix)
@@ -161,6 +165,7 @@ static rsk_status check_projection(rsk_reader *r, rsk_model *m) {
         RSK_TRY(rsk_floats_take(r, PROJECTION_SCALES, p, TWO_TO_40, RSK_SCALE, &m->projection_scales));
         RSK_TRY(rsk_not_zero_check(m->projection_scales, p));
     }
+    for (uint32_t i = 0; i < m->n_stages; i++) RSK_TRY(rsk_stage_check(r, i, m));
     return RSK_OK;
 }
 

@@ -4,7 +4,7 @@
 #ifndef RSK_FORMAT_H
 #define RSK_FORMAT_H
 
-enum { RSK_MAX_ROW_GROUPS = 4, RSK_ROW_GROUP_STRIDE = 8 };
+enum { RSK_MAX_ROW_GROUPS = 4, RSK_ROW_GROUP_STRIDE = 8, RSK_MAX_STAGES = 4, RSK_STAGE_STRIDE = 4 };
 enum { RSK_FIRST_OPTIONAL = 64, RSK_FIRST_POOL = 16, RSK_GENERATOR_VERSION = 1 };
 
 /* What predicts: float32 numbers, or integers. */
@@ -13,9 +13,9 @@ enum { RSK_FLOAT32 = 0, RSK_INT = 1, RSK_LAST_PRECISION = 1 };
 /* What the outputs are for. */
 enum { RSK_TASK_NONE = 0, RSK_TASK_CLASSIFICATION = 1, RSK_TASK_REGRESSION = 2, RSK_LAST_TASK = 2 };
 
-/* From values to coordinates: a shift alone, or a matrix of so many bits. */
+/* From values to coordinates: a shift alone, a matrix of so many bits, or stages. */
 enum { RSK_PROJECTION_NONE = 0, RSK_PROJECTION_SHIFT = 1, RSK_PROJECTION_FLOAT32 = 2, RSK_PROJECTION_INT8 = 3,
-       RSK_PROJECTION_TERNARY = 4, RSK_LAST_PROJECTION_KIND = 4 };
+       RSK_PROJECTION_TERNARY = 4, RSK_PROJECTION_STAGES = 5, RSK_LAST_PROJECTION_KIND = 5 };
 
 /* Type of the linear term's entries. */
 enum { RSK_LINEAR_NONE = 0, RSK_LINEAR_FLOAT32 = 1, RSK_LINEAR_INT16 = 2, RSK_LINEAR_INT8 = 3,
@@ -53,6 +53,14 @@ enum { RSK_DECODE_NONE = 0, RSK_DECODE_SHARED = 1, RSK_DECODE_ROWS = 2, RSK_LAST
 /* Bits of an entry of a decode matrix in the int precision. */
 enum { RSK_DECODE_BITS_INT8 = 0, RSK_DECODE_BITS_INT4 = 1, RSK_LAST_DECODE_BITS = 1 };
 
+/* What a stage hands on: its coordinates, or a map of each of them to 8 bits. */
+enum { RSK_ACTIVATION_NONE = 0, RSK_ACTIVATION_TABLE = 1, RSK_ACTIVATION_RELU = 2, RSK_ACTIVATION_CLIP = 3,
+       RSK_LAST_ACTIVATION = 3 };
+
+/* How the matrix of a stage is stored: all entries, or a bitmap and those that are not 0. */
+enum { RSK_STAGE_MATRIX_INT8 = 0, RSK_STAGE_MATRIX_INT4 = 1, RSK_STAGE_MATRIX_SPARSE_INT8 = 2,
+       RSK_STAGE_MATRIX_SPARSE_INT4 = 3, RSK_LAST_STAGE_MATRIX = 3 };
+
 /* Flags of MODEL. */
 enum { RSK_HAS_COLUMNS = 1, RSK_ACCEPTS_MISSING = 2, RSK_HAS_SHIFT = 4, RSK_HAS_MULTIPLIERS = 8,
        RSK_ALL_MODEL_FLAGS = 15 };
@@ -66,7 +74,7 @@ enum { RSK_STREAM_TERNARY = 1, RSK_STREAM_GAUSSIAN = 2, RSK_STREAM_OFFSET = 3, R
        RSK_STREAM_PITCH = 5, RSK_STREAM_CELL = 6, RSK_STREAM_MINHASH = 7, RSK_STREAM_SPARSE = 8, RSK_STREAM_BIAS = 9,
        RSK_LAST_STREAM = 9 };
 
-/* Types of sections, SECTION(name, type); group of rows i has RSK_ROW_GROUP_STRIDE i more. */
+/* Types of sections, SECTION(name, type); group of rows i has RSK_ROW_GROUP_STRIDE i more, stage i RSK_STAGE_STRIDE i. */
 #define RSK_SECTIONS(SECTION) \
     SECTION(MODEL, 1) \
     SECTION(COLUMNS, 2) \
@@ -87,6 +95,10 @@ enum { RSK_STREAM_TERNARY = 1, RSK_STREAM_GAUSSIAN = 2, RSK_STREAM_OFFSET = 3, R
     SECTION(COUNTERS, 20) \
     SECTION(DECODE, 21) \
     SECTION(GAIN, 22) \
+    SECTION(STAGE, 48) \
+    SECTION(STAGE_MATRIX, 49) \
+    SECTION(STAGE_COORDINATES, 50) \
+    SECTION(STAGE_LINEAR, 51) \
     SECTION(CLASSES, 64) \
     SECTION(NAMES, 65) \
     SECTION(SUMS, 66) \
@@ -116,6 +128,7 @@ enum { RSK_MODEL_NBYTES = 64 };
     FIELD(high, i16, 34) \
     FIELD(limit, u16, 36) \
     FIELD(offset_stored_as, u8, 38) \
+    FIELD(n_stages, u8, 39) \
     FIELD(n_classes, u32, 40) \
     FIELD(n_centers, u32, 44) \
     FIELD(n_scales, u32, 48) \
@@ -123,7 +136,6 @@ enum { RSK_MODEL_NBYTES = 64 };
     FIELD(center_bias, i8, 56) \
     FIELD(scale_bias, i8, 57)
 #define RSK_MODEL_UNUSED(ZEROS) \
-    ZEROS(39, 1) \
     ZEROS(58, 6)
 
 /* The record ROW_GROUP, FIELD(name, type, offset); and its unused bytes, ZEROS(offset, nbytes). */
@@ -159,5 +171,21 @@ enum { RSK_ROW_GROUP_NBYTES = 80 };
 #define RSK_ROW_GROUP_UNUSED(ZEROS) \
     ZEROS(14, 2) \
     ZEROS(72, 8)
+
+/* The record STAGE, FIELD(name, type, offset); and its unused bytes, ZEROS(offset, nbytes). */
+enum { RSK_STAGE_NBYTES = 32 };
+#define RSK_STAGE_FIELDS(FIELD) \
+    FIELD(activation, u8, 0) \
+    FIELD(matrix, u8, 1) \
+    FIELD(right_shift, u8, 2) \
+    FIELD(shift_bits, u8, 3) \
+    FIELD(width_bits, u8, 4) \
+    FIELD(n_levels, u8, 5) \
+    FIELD(limit, u16, 6) \
+    FIELD(n_components, u32, 8) \
+    FIELD(n_nonzeros, u32, 12) \
+    FIELD(n_gains, u32, 16)
+#define RSK_STAGE_UNUSED(ZEROS) \
+    ZEROS(20, 12)
 
 #endif

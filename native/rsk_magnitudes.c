@@ -67,6 +67,10 @@ rsk_status rsk_magnitudes_check(const rsk_model *m, const rsk_sum_bounds *bounds
     } else if (m->linear != RSK_LINEAR_NONE) {
         output = output + (double)bounds->linear * largest_float(m->linear_gain, m->n_linear_gains);
     }
+    for (uint32_t i = 0; i < m->n_stages; i++) {
+        const rsk_stage *s = m->stages + i;
+        if (s->linear != NULL) output = output + (double)bounds->stages[i] * largest_float(s->linear, s->n_gains);
+    }
     RSK_REFUSE_IF(output > LARGEST_MAGNITUDE, MAGNITUDE);
     return RSK_OK;
 }

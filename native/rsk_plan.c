@@ -66,7 +66,7 @@ static void lay_out_bytes(rsk_plan *plan, rsk_arena *a) {
 /* The matrix as words of four entries of one component, for products of bytes; columns that are not used have zeros. */
 static void lay_out_packed(rsk_plan *plan, rsk_arena *a) {
     const rsk_model *m = &plan->model;
-    if (!plan->uses_bytes || m->projection < RSK_PROJECTION_INT8) return;
+    if (!plan->uses_bytes || !rsk_has_matrix(m)) return;
     const uint32_t n_words = (m->n_features + 3u) / 4u, p = m->n_components, n_blocks = (p + 7u) / 8u;
     int8_t *packed = take(a, (uint64_t)n_blocks * 8u * n_words, 4);
     int32_t *shift = take(a, n_blocks * 8u, 4);
@@ -93,7 +93,7 @@ static void lay_out_packed(rsk_plan *plan, rsk_arena *a) {
 /* The same as pairs of 16-bit entries. */
 static void lay_out_pairs(rsk_plan *plan, rsk_arena *a) {
     const rsk_model *m = &plan->model;
-    if (m->precision != RSK_INT || m->projection < RSK_PROJECTION_INT8) return;
+    if (m->precision != RSK_INT || !rsk_has_matrix(m)) return;
     const uint32_t n_pairs = (m->n_values + 1u) / 2u, p = m->n_components;
     plan->pair_stride = (p + 3u) & ~3u;
     int16_t *pairs = take(a, (uint64_t)n_pairs * plan->pair_stride, 4);
@@ -110,7 +110,7 @@ static void lay_out_projection(rsk_plan *plan, rsk_arena *a) {
     const uint64_t n_matrix = (uint64_t)m->n_values * m->n_components, n_linear = (uint64_t)m->n_components * m->n_outputs;
     if (m->projection == RSK_PROJECTION_FLOAT32) {
         plan->projection = take_floats(a, m->projection_matrix, n_matrix);
-    } else if (m->projection >= RSK_PROJECTION_INT8) {
+    } else if (rsk_has_matrix(m)) {
         plan->int_projection = take_int8(a, m->projection_matrix, n_matrix, m->projection == RSK_PROJECTION_INT8 ? 8 : 2);
     }
     plan->projection_scales = take_floats(a, m->projection_scales, m->n_components);
@@ -157,7 +157,7 @@ static uint32_t lay_out_used(rsk_plan_group *p, rsk_arena *a) {
 
 /* Largest size of what a group of rows reads. */
 static int64_t largest_input(const rsk_model *m, const rsk_row_group *group) {
-    if (group->source == RSK_SOURCE_PROJECTED && m->projection >= RSK_PROJECTION_INT8) return m->limit;
+    if (group->source == RSK_SOURCE_PROJECTED && m->projection >= RSK_PROJECTION_INT8) return rsk_projected_largest(m);
     const int64_t low = m->low < 0 ? -(int64_t)m->low : m->low, high = m->high < 0 ? -(int64_t)m->high : m->high;
     return (low > high ? low : high) + ((m->flags & RSK_ACCEPTS_MISSING) != 0);
 }
@@ -327,6 +327,8 @@ static size_t scratch_nbytes(const rsk_plan *plan, size_t lanes) {
     if (lanes > 1 && plan->is_plain_float) size += ((uint64_t)m->n_features + 16u) * lanes * 4; /* float_read_dense */
     if (lanes > 1) size += (uint64_t)plan->byte_stride * lanes * 4;
     if (lanes == 1) size += (uint64_t)m->n_components * 4 + 256; /* sums of one_project */
+    for (uint32_t i = 0; i < m->n_stages; i++) size += (uint64_t)m->stages[i].n_components * lanes * 2 + 64;
+    size += (uint64_t)plan->n_stage_terms * m->n_outputs * lanes * 4;
     size += widest + (uint64_t)m->n_outputs * lanes * 4 + 16 * 128;
     return size > SIZE_MAX ? SIZE_MAX : (size_t)size;
 }
@@ -342,18 +344,19 @@ static void lay_out(rsk_plan *plan, const rsk_model *model, int compact, int isa
     lay_out_projection(plan, a);
     lay_out_packed(plan, a);
     lay_out_pairs(plan, a);
+    rsk_lay_out_stages(plan, a);
     for (uint32_t i = 0; i < model->n_row_groups; i++) lay_out_group(plan, i, a);
     plan->is_plain_float = model->precision == RSK_FLOAT32 && model->n_values == model->n_features &&
                            !(model->flags & (RSK_HAS_COLUMNS | RSK_ACCEPTS_MISSING)) && model->column_kinds == NULL &&
                            model->kinds == RSK_KINDS_NUMERIC;
-    plan->has_fast_row = model->n_outputs == 1 && !(model->flags & RSK_ACCEPTS_MISSING) &&
+    plan->has_fast_row = model->n_outputs == 1 && !(model->flags & RSK_ACCEPTS_MISSING) && !rsk_has_stages(model) &&
                          (plan->uses_bytes || (plan->is_plain_float && (model->projection == RSK_PROJECTION_NONE ||
                                                                         model->projection == RSK_PROJECTION_FLOAT32)));
     for (uint32_t i = 0; i < model->n_row_groups; i++)
         if (!plan->row_groups[i].column_stride && !plan->row_groups[i].bit_terms) plan->has_fast_row = 0;
     plan->row_scratch = scratch_nbytes(plan, 1);
-    const int is_wide = model->n_values > RSK_WIDEST_BLOCK || model->n_components > RSK_WIDEST_BLOCK;
-    const size_t table = rsk_table_nbytes(model), block = is_wide ? plan->row_scratch : scratch_nbytes(plan, RSK_LANES);
+    const size_t table = rsk_table_nbytes(model);
+    const size_t block = rsk_is_wide(model) ? plan->row_scratch : scratch_nbytes(plan, RSK_LANES);
     plan->block_scratch = block > SIZE_MAX - table ? SIZE_MAX : block + table;
 }
 

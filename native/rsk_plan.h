@@ -8,6 +8,7 @@
 
 #include "rsk.h"
 #include "rsk_family.h"
+#include "rsk_stages.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,7 +18,7 @@ enum { RSK_LANES = 64 };           /* queries in a block */
 enum { RSK_MOST_COLUMNS = 1 << 22 }; /* entries of the directions laid out for single rows: 8 MiB */
 enum { RSK_MOST_TRIPLES = 6 };     /* of coordinates: 162 sums, 20 KiB, which the nearest cache holds */
 enum { RSK_MOST_TABLES = 512 };    /* rows with a table of 256 counters each: 128 KiB, made while loading */
-enum { RSK_WIDEST_BLOCK = 16384 }; /* values or coordinates; wider models are run row by row */
+enum { RSK_WIDEST_BLOCK = 16384 }; /* values or coordinates, of stages too; wider models are run row by row */
 
 typedef struct rsk_column {
     uint32_t index; /* of the input column */
@@ -100,6 +101,17 @@ typedef struct rsk_plan_group {
     const float *gain;                /* (n_outputs) */
 } rsk_plan_group;
 
+/* A stage, unpacked. */
+typedef struct rsk_plan_stage {
+    const rsk_stage *stage;
+    const int8_t *matrix;       /* (n_components, n_inputs), turned: the entries of a coordinate lie together */
+    const uint8_t *multipliers; /* (n_components) */
+    const int32_t *starts;      /* (n_components) shifts in steps of a coordinate */
+    const int8_t *tables;       /* (n_components, n_levels) */
+    const int8_t *linear;       /* (n_components, n_outputs), NULL: no linear term */
+    const float *gain;          /* (n_outputs) of the linear term */
+} rsk_plan_stage;
+
 struct rsk_plan {
     rsk_model model;
     const struct rsk_isa *isa; /* the instruction set's loops */
@@ -129,6 +141,8 @@ struct rsk_plan {
     const float *linear_gain, *offset; /* (n_outputs) */
     uint32_t n_row_groups;
     rsk_plan_group row_groups[RSK_MAX_ROW_GROUPS];
+    rsk_plan_stage stages[RSK_MAX_STAGES];
+    uint32_t n_stage_terms; /* stages with a linear term */
     /* Of the memory a block of one row and of RSK_LANES rows needs. */
     size_t row_scratch, block_scratch;
 };
@@ -141,10 +155,11 @@ static inline int rsk_has_single_counters(const rsk_row_group *group) {
     return group->n_numbers == 1 && group->decode == RSK_DECODE_NONE && group->n_groups == 1 &&
            !(group->flags & RSK_INTERPOLATED);
 }
+/* Rows are run one by one. */
+static inline int rsk_is_wide(const rsk_model *model) { return rsk_width_find(model) > RSK_WIDEST_BLOCK; }
 /* Bytes of a block of rows as floats; 0 where it would be too large, or no blocks are used. */
 static inline size_t rsk_table_nbytes(const rsk_model *model) {
-    const uint32_t most = RSK_WIDEST_BLOCK;
-    if (model->n_features > most || model->n_values > most || model->n_components > most) return 0;
+    if (model->n_features > RSK_WIDEST_BLOCK || rsk_is_wide(model)) return 0;
     return (size_t)model->n_features * RSK_LANES * sizeof(float);
 }
 static inline uint32_t rsk_top_bits(uint32_t word, uint32_t bits) { return bits == 0 ? 0 : word >> (32u - bits); }

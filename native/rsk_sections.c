@@ -26,6 +26,8 @@ static uint32_t crc_of(const uint8_t *entry) { return rsk_u32(entry + 16); }
 static bool is_known(uint32_t type) {
     if (type >= ROW_GROUP && type < ROW_GROUP + RSK_ROW_GROUP_STRIDE * RSK_MAX_ROW_GROUPS)
         type = ROW_GROUP + (type - ROW_GROUP) % RSK_ROW_GROUP_STRIDE;
+    if (type >= STAGE && type < STAGE + RSK_STAGE_STRIDE * RSK_MAX_STAGES)
+        type = STAGE + (type - STAGE) % RSK_STAGE_STRIDE;
     switch (type) {
 #define SECTION(name, type) case type:
         RSK_SECTIONS(SECTION)
@@ -122,7 +124,7 @@ rsk_status rsk_section_take(rsk_reader *r, uint32_t type, uint64_t n, const uint
     return RSK_OK;
 }
 
-static rsk_status check_left_over(const uint8_t *bytes, uint64_t n_bits) {
+rsk_status rsk_left_over_check(const uint8_t *bytes, uint64_t n_bits) {
     RSK_REFUSE_IF(n_bits % 8 != 0 && bytes[n_bits / 8] >> (n_bits % 8) != 0, PADDING);
     return RSK_OK;
 }
@@ -144,7 +146,7 @@ rsk_status rsk_ints_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t bits
     RSK_TRY(rsk_section_take(r, type, (n * bits + 7) / 8, bytes));
     const int32_t most_negative = -(1 << (bits - 1));
     for (uint64_t i = 0; i < n; i++) RSK_REFUSE_IF(rsk_packed_signed(*bytes, i, bits) == most_negative, COUNTER_RANGE);
-    return check_left_over(*bytes, n * bits);
+    return rsk_left_over_check(*bytes, n * bits);
 }
 
 rsk_status rsk_indices_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t limit, bool is_rising,
@@ -155,7 +157,7 @@ rsk_status rsk_indices_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t l
     for (uint64_t i = 0; i < n; i++) RSK_REFUSE_IF(rsk_packed(*bytes, i, bits) >= limit, INDEX_RANGE);
     for (uint64_t i = 1; is_rising && i < n; i++)
         RSK_REFUSE_IF(rsk_packed(*bytes, i, bits) <= rsk_packed(*bytes, i - 1, bits), INDEX_ORDER);
-    return check_left_over(*bytes, n * bits);
+    return rsk_left_over_check(*bytes, n * bits);
 }
 
 rsk_status rsk_used_check(const rsk_reader *r) {

@@ -7,7 +7,8 @@
 
 enum { RSK_COUNT_CAP = 65536, RSK_LARGEST_SHIFT = 31, RSK_LARGEST_INT16 = 32767 }; /* the cap: of most sizes */
 
-/* Types of sections; those of group of rows i lie RSK_ROW_GROUP_STRIDE i above those of group 0. */
+/* Types of sections; those of group of rows i lie RSK_ROW_GROUP_STRIDE i above those of group 0, those of stage i
+ * RSK_STAGE_STRIDE i above those of stage 0. */
 enum {
 #define SECTION(name, type) name = type,
     RSK_SECTIONS(SECTION)
@@ -43,6 +44,9 @@ rsk_status rsk_not_zero_check(const uint8_t *floats, uint64_t n);
 /* n integers of 2, 4, 8 or 16 bits, the most negative one not among them. */
 rsk_status rsk_ints_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t bits, const uint8_t **bytes);
 
+/* No bits behind n_bits packed ones. */
+rsk_status rsk_left_over_check(const uint8_t *bytes, uint64_t n_bits);
+
 /* n packed indices below `limit`. */
 rsk_status rsk_indices_take(rsk_reader *r, uint32_t type, uint64_t n, uint32_t limit, bool is_rising,
                             const uint8_t **bytes);
@@ -55,5 +59,8 @@ const uint8_t *rsk_section_find(const rsk_reader *r, uint32_t type, uint32_t *nb
 
 /* rsk_row_group.c: group of rows `index`. Everything before it must have been checked. */
 rsk_status rsk_row_group_check(rsk_reader *r, uint32_t index, const rsk_model *m, rsk_row_group *p);
+
+/* rsk_stages.c: stage `index` of the model. Everything before it must have been checked. */
+rsk_status rsk_stage_check(rsk_reader *r, uint32_t index, rsk_model *m);
 
 #endif

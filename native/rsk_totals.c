@@ -8,11 +8,10 @@
 #include "rsk_plan.h"
 
 enum { FIXED = 1 << 20, OWN_CODE = 40, POOL_CODE = 112 }; /* bytes */
+enum { ACTIVATION = 8 }; /* operations that map a coordinate of a stage */
 static const uint64_t DEFAULT_MEMORY = 64u << 20, DEFAULT_WORK = 100000000;
 
-static uint64_t lanes_of(const rsk_model *m) {
-    return m->n_values > RSK_WIDEST_BLOCK || m->n_components > RSK_WIDEST_BLOCK ? 1 : RSK_LANES;
-}
+static uint64_t lanes_of(const rsk_model *m) { return rsk_is_wide(m) ? 1 : RSK_LANES; }
 
 /* In int a projection of few columns is also laid out for bytes, with entries for all columns. */
 static uint64_t entries_beside(const rsk_model *m) {
@@ -78,6 +77,14 @@ static uint64_t group_work(const rsk_model *m, const rsk_row_group *p) {
     return work;
 }
 
+static void add_stage(const rsk_model *m, const rsk_stage *s, rsk_totals *totals) {
+    const uint64_t p = s->n_components, n_outputs = m->n_outputs, lanes = lanes_of(m), products = rsk_stage_size(s);
+    const uint64_t linear = s->n_gains == 0 ? 0 : p * n_outputs;
+    totals->memory += products + (5 + s->n_levels + 2 * lanes) * p + linear;
+    if (s->n_gains != 0) totals->memory += 4 * (1 + lanes) * n_outputs;
+    totals->work += products + ACTIVATION * p + linear;
+}
+
 rsk_totals rsk_totals_find(const rsk_model *m) {
     const uint64_t d = m->n_features, n_values = m->n_values, p = m->n_components, n_outputs = m->n_outputs;
     const uint64_t lanes = lanes_of(m), entries = rsk_has_matrix(m) ? n_values * p : 0, beside = entries_beside(m);
@@ -92,6 +99,7 @@ rsk_totals rsk_totals_find(const rsk_model *m) {
         totals.memory += group_memory(m, m->row_groups + i);
         totals.work += group_work(m, m->row_groups + i);
     }
+    for (uint32_t i = 0; i < m->n_stages; i++) add_stage(m, m->stages + i, &totals);
     return totals;
 }
 

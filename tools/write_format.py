@@ -44,11 +44,13 @@ PREFIXES: dict[type[IntEnum], str] = {
     records.Aggregate: "",
     records.DecodeKind: "DECODE_",
     records.DecodeBits: "DECODE_BITS_",
+    records.Activation: "ACTIVATION_",
+    records.StageMatrix: "STAGE_MATRIX_",
     records.ModelFlag: "",
     records.RowGroupFlag: "",
     Stream: "STREAM_",
 }
-RECORDS = {"MODEL": records.MODEL, "ROW_GROUP": records.ROW_GROUP}
+RECORDS = {"MODEL": records.MODEL, "ROW_GROUP": records.ROW_GROUP, "STAGE": records.STAGE}
 #: Codes of ``struct`` as functions of rsk_bytes.h: rsk_u8 and so on.
 READERS = {"B": "u8", "b": "i8", "H": "u16", "h": "i16", "I": "u32", "d": "f64"}
 
@@ -61,6 +63,7 @@ def statuses() -> str:
 def numbers() -> str:
     """What ``rsk_format.h`` should hold."""
     counts = {"MAX_ROW_GROUPS": records.MAX_ROW_GROUPS, "ROW_GROUP_STRIDE": records.ROW_GROUP_STRIDE}
+    counts |= {"MAX_STAGES": records.MAX_STAGES, "STAGE_STRIDE": records.STAGE_STRIDE}
     blocks = [FORMAT_HEAD, _constants(counts)]
     limits = {"FIRST_OPTIONAL": records.FIRST_OPTIONAL, "FIRST_POOL": records.FIRST_POOL}
     blocks.append(_constants({**limits, "GENERATOR_VERSION": records.GENERATOR}))
@@ -70,7 +73,10 @@ def numbers() -> str:
         members |= {f"ALL_{name}S": sum(numbered)} if name.endswith("FLAG") else {f"LAST_{name}": max(numbered)}
         sentence = (numbered.__doc__ or "").replace("`", "")
         blocks.append(f"\n/* {sentence} */\n{_constants(members)}")
-    blocks.append("\n/* Types of sections, SECTION(name, type); group of rows i has RSK_ROW_GROUP_STRIDE i more. */\n")
+    blocks.append(
+        "\n/* Types of sections, SECTION(name, type); group of rows i has RSK_ROW_GROUP_STRIDE i more, stage i "
+        "RSK_STAGE_STRIDE i. */\n"
+    )
     blocks.append(_list("SECTIONS(SECTION)", (f"SECTION({s.name}, {s.value})" for s in records.Section)))
     for name, record in RECORDS.items():
         blocks.append(

@@ -1,8 +1,9 @@
-"""Good files, made once: one of each precision, and the paper's sketch with its sums."""
+"""Good files, made once: one of each precision, the paper's sketch with its sums, one with stages."""
 
 import pytest
 
 from support.rsk.build import float_file, integer_file, intervals_file, kernel_file
+from support.rsk.stages import stages_file
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +24,8 @@ def kernel():
 @pytest.fixture(scope="session")
 def intervals():
     return intervals_file()
+
+
+@pytest.fixture(scope="session")
+def stages():
+    return stages_file()

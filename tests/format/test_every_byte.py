@@ -12,7 +12,7 @@ def test_the_file_is_about_4_kib_and_has_nearly_all_sections(content):
     assert len(sections_of(content)) == 32
 
 
-@pytest.mark.parametrize("name", ["content", "intervals"])
+@pytest.mark.parametrize("name", ["content", "intervals", "stages"])
 def test_every_prefix_is_refused(name, request):
     content = request.getfixturevalue(name)
     found = {n: (python_status(content[:n]), native_status(content[:n])) for n in range(len(content))}
@@ -20,7 +20,7 @@ def test_every_prefix_is_refused(name, request):
     assert found == expected
 
 
-@pytest.mark.parametrize("name", [pytest.param("content", marks=pytest.mark.slow), "intervals"])
+@pytest.mark.parametrize("name", [pytest.param("content", marks=pytest.mark.slow), "intervals", "stages"])
 def test_every_change_of_a_byte_is_refused(name, request):
     """All 255 changes of every byte in C; four or five of them, with the same status, in Python."""
     content = request.getfixturevalue(name)

@@ -29,6 +29,7 @@ from support.rsk.build import (
     with_sections,
 )
 from support.rsk.cases import FLOAT, INTEGER, INTERVALS, KERNEL
+from support.rsk.stages import STAGES
 
 CASES = framing_cases.CASES | geometry_cases.CASES | value_cases.CASES | integrity_cases.CASES | total_cases.CASES
 
@@ -45,7 +46,9 @@ def test_both_readers_refuse(title):
     assert not wrong, {name: (status, "expected", expected[name]) for name, status in wrong.items()}
 
 
-@pytest.mark.parametrize("data", [INTEGER, FLOAT, KERNEL, INTERVALS], ids=["int", "float32", "paper", "intervals"])
+@pytest.mark.parametrize(
+    "data", [INTEGER, FLOAT, KERNEL, INTERVALS, STAGES], ids=["int", "float32", "paper", "intervals", "stages"]
+)
 def test_the_files_they_are_made_from_are_good(data):
     assert (python_status(data), native_status(data)) == (Status.OK, Status.OK)
 

@@ -16,6 +16,7 @@ from repsketch.io.write import SOFTWARE, device_nbytes, sections_of_model
 from repsketch.model import Model
 from repsketch.model.oracle import query
 from repsketch.model.rows import RowGroup
+from repsketch.model.stages import Stage
 from repsketch.sketch import CompiledSketch, KernelSketch, from_bytes
 from support.models import random_inputs, random_model
 from support.rsk.build import (
@@ -27,6 +28,7 @@ from support.rsk.build import (
     sections_of,
     small_model,
 )
+from support.rsk.stages import stages_model
 
 FAMILIES = [
     lsh.L2(1.0),
@@ -67,7 +69,7 @@ def test_random_models(seed, reader, tmp_path):
     assert again.outputs(X).tobytes() == CompiledSketch(model).outputs(X).tobytes() == query(model, X).tobytes()
 
 
-@pytest.mark.parametrize("model", [integer_model(), float_model()], ids=["int", "float32"])
+@pytest.mark.parametrize("model", [integer_model(), float_model(), stages_model()], ids=["int", "float32", "stages"])
 def test_every_kind_of_section(model, tmp_path):
     sketch = CompiledSketch(model)
     check_same(loaded(sketch, tmp_path), sketch, RNG.normal(size=(40, model.n_features)).astype(np.float32))
@@ -94,7 +96,9 @@ def test_nbytes_is_what_the_sections_hold():
     for seed in range(150):
         model = random_model(seed)
         arrays = device_nbytes(sections_of_model(model))
-        assert model.nbytes == Model.HEADER_NBYTES + Model.ROW_GROUP_NBYTES * (len(model.row_groups) - 1) + arrays
+        headers = Model.HEADER_NBYTES + Model.ROW_GROUP_NBYTES * max(0, len(model.row_groups) - 1)
+        headers += Stage.HEADER_NBYTES * len(model.stages)
+        assert model.nbytes == headers + arrays
         assert from_bytes(model_to_bytes(model)).nbytes == model.nbytes
 
 

@@ -48,8 +48,8 @@ def records_of(data: bytes) -> Totals:
     """The totals that the Python reader computes of an accepted file."""
     found = []
 
-    def listen(model, groups):
-        found.append(totals_of(model, groups))
+    def listen(*records):
+        found.append(totals_of(*records))
         return found[-1]
 
     with pytest.MonkeyPatch.context() as patch:

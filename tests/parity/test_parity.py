@@ -17,12 +17,14 @@ from repsketch.lsh.pool import CodePool, PooledRows
 from repsketch.model.inputs import Inputs
 from repsketch.model.model import Model
 from repsketch.model.oracle import accumulators, buckets, query
+from repsketch.model.projection import Projection
 from repsketch.model.rows import RowGroup
+from repsketch.model.stages import ACTIVATIONS, TABLE_SIZES, Stage
 from support.models import FAMILIES, POOLS, THEMES, random_inputs, random_model
 
 native = pytest.importorskip("repsketch._native", reason="the package was installed without its C core")
 
-N_MODELS, N_FAST = 13 * len(THEMES), 2 * len(THEMES)  # random models; those that the fast tests run
+N_MODELS, N_FAST = 14 * len(THEMES), 2 * len(THEMES)  # random models; those that the fast tests run
 ISAS = native.isas()
 MOST_ROWS = 10_000
 FEW_ROWS = 200  # three blocks of 64 and a rest
@@ -36,7 +38,7 @@ def seeds(step: int) -> list:
 
 def n_rows_of(model: Model) -> int:
     """Rows to compare: many where the oracle is quick, never a multiple of a block."""
-    work = model.inputs.n_values * model.n_coordinates
+    work = model.inputs.n_values * model.n_coordinates + sum(stage.matrix.size for stage in model.stages)
     for group in model.row_groups:
         work += group.n_rows * (group.hashes.n_concat * (8 + group.hashes.n_features) + 2 * group.counters.shape[2])
     return int(np.clip(50_000_000 // work, 1_000, MOST_ROWS)) | 1
@@ -220,12 +222,24 @@ def options_of(model: Model) -> set[str]:
     found |= {"all boolean"} if kinds == {1} else set()
     found |= {"many categories"} if max(kinds) > 256 else set()
     found |= {"many outputs"} if model.n_outputs > 16 else set()
-    if projection is not None:
+    if isinstance(projection, Projection):
         found |= {f"{kind} {name} {getattr(projection, name) is not None}" for name in ("shift", "multipliers")}
         found |= {f"right shift {projection.right_shift > 0}"} if model.is_integer else set()
+    found |= {f"{len(model.stages)} stages, {min(len(model.row_groups), 1)} groups"} if model.stages else set()
+    for stage in model.stages:
+        found |= options_of_stage(stage, stage is model.stages[-1])
     for group in model.row_groups:
         found |= {f"{kind} {word}" for word in options_of_group(group)}
         found.add(f"R {group.hashes.n_buckets}")
+    return found
+
+
+def options_of_stage(stage: Stage, is_last: bool) -> set[str]:
+    sparse = "sparse " if stage.is_sparse else ""
+    found = {f"{'last ' if is_last else ''}stage {stage.activation}", f"stage {sparse}int{stage.matrix_bits}"}
+    found |= {f"stage table of {stage.tables.shape[1]}"} if stage.tables is not None else set()
+    found |= {f"stage gains {min(len(stage.linear_gain), 2)}"} if stage.linear_gain is not None else set()
+    found |= {"stage of zeros"} if not stage.n_nonzeros else set()
     return found
 
 
@@ -277,7 +291,13 @@ def wanted_options() -> set[str]:
     wanted |= {f"R {n}" for n in (2, 3, 4, 8, 16, 17, 64, 100, 256, 1000, 4096, 5000, 65_535, 65_536)}
     wanted |= {f"float32 projection {k}" for k in (None, "shift", "float32", "int8", "ternary")}
     wanted |= {"float32 linear None", "float32 linear float32", "float32 counters float32"}
-    of_int = [f"projection {k}" for k in (None, "int8", "ternary")] + [f"linear {k}" for k in (None, "int8", "int16")]
+    wanted |= {f"{n} stages, {k} groups" for n in (1, 2, 3, 4) for k in (0, 1)}
+    wanted |= {f"stage {k}" for k in ("table", "relu", "clip", "gains 1", "gains 2", "of zeros")}
+    wanted |= {f"last stage {k}" for k in ACTIVATIONS} | {f"stage table of {n}" for n in TABLE_SIZES}
+    wanted |= {f"stage {k}int{n}" for k in ("", "sparse ") for n in (8, 4)}
+    of_int = [f"projection {k}" for k in (None, "int8", "ternary", "stages")] + [
+        f"linear {k}" for k in (None, "int8", "int16")
+    ]
     of_int += [f"w {w}" for w in (0, 1, 4, 6, 8, 12, 15)] + ["multipliers True", "multipliers False", "decode shift"]
     of_int += ["thresholds of 1 bytes", "thresholds of 2 bytes", "table of codes int8", "table of codes int4"]
     wanted |= {f"int {word}" for word in of_int}

@@ -1,11 +1,11 @@
 """Random models of every kind, and inputs that sit where implementations differ: on edges, at zero, tiny and huge.
 
 A model is drawn choice by choice. A *theme* narrows some choices, so that every path of the runtimes is met again and
-again: the paper's sketch, tables of codes, bits over bytes, many rows, many outputs, wide inputs.
+again: the paper's sketch, tables of codes, bits over bytes, many rows, many outputs, wide inputs, stages.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from repsketch.model.model import Model
 from repsketch.model.numbers import DTYPES, LARGEST, round_floats
 from repsketch.model.projection import Projection
 from repsketch.model.rows import RowGroup
+from repsketch.model.stages import ACTIVATIONS, TABLE_SIZES, Stage, Stages
 
 FAMILIES = [
     lsh.L2(1.0),
@@ -41,9 +42,13 @@ _BITS = {
     "counter_type": ["int8", "int4"], "n_rows": [30, 300, 600],
 }  # fmt: skip
 
+_STAGES = {"is_int": [True], "projection": ["stages"]}
+
 #: What each theme allows of a choice; other choices are free.
 THEMES: dict[str, dict[str, Sequence[Any]]] = {
     "any": {},
+    "stages": {**_STAGES, "n_row_groups": [0, 1, 1, 2]},
+    "stages of bytes": {**_STAGES, **_BYTES, "n_row_groups": [0, 1, 2], "n_rows": [7, 30]},
     "paper in float32": {"is_int": [False], "hash": ["own"], "family": FAMILIES[:2], "fold": ["universal", "direct"]},
     "own": {"is_int": [False], "hash": ["own"], "family": FAMILIES[1:]},
     "own integers": {"is_int": [True], "hash": ["own"], "family": FAMILIES[1:]},
@@ -103,11 +108,13 @@ class _Draw:
         inputs = self.inputs(is_int, int(self.pick("n_features", range(1, largest))))
         projection = self.projection(inputs, is_int)
         n_outputs = self.pick("n_outputs", [1, 1, 1, 2, 3, 5])
+        if isinstance(projection, Stages):
+            projection = Stages(tuple(self.with_linear(stage, n_outputs) for stage in projection.stages))
         n_row_groups = self.pick("n_row_groups", [1, 1, 1, 2, 4])
         groups = tuple(self.row_group(inputs, projection, n_outputs, is_int) for _ in range(n_row_groups))
         n_coordinates = inputs.n_values if projection is None else projection.n_components
         linear = gain = None
-        if self.happens(1 / 3):
+        if self.happens(1 / 3) or not groups:
             linear = self.floats(n_coordinates, n_outputs)
             if is_int:
                 linear = rng.integers(-100, 101, linear.shape).astype(self.pick("linear", [np.int8, np.int16]))
@@ -142,12 +149,14 @@ class _Draw:
             limits = self.pick("limits", [(-127, 127), (-127, 127), (-32767, 32767), (0, 255), (-5, 9)])
         return Inputs(n_features, columns, kinds, centers, scales, stored_as, limits, self.happens(1 / 4))
 
-    def projection(self, inputs: Inputs, is_int: bool) -> Projection | None:
+    def projection(self, inputs: Inputs, is_int: bool) -> Projection | Stages | None:
         rng, n_values = self.rng, inputs.n_values
-        kinds = [None, "int8", "ternary"] if is_int else [None, "shift", "float32", "int8", "ternary"]
+        kinds = [None, "int8", "ternary", "stages"] if is_int else [None, "shift", "float32", "int8", "ternary"]
         kind = self.pick("projection", kinds)
         if kind is None:
             return None
+        if kind == "stages":
+            return self.stages(inputs)
         p = n_values if kind == "shift" else int(self.pick("n_components", range(1, 31)))
         shift = self.floats(p) if kind == "shift" or self.happens(0.5) else None
         if kind == "shift":
@@ -166,7 +175,55 @@ class _Draw:
             limit=self.pick("limit", [200, 2000, 32767]),
         )  # fmt: skip
 
-    def row_group(self, inputs: Inputs, projection: Projection | None, n_outputs: int, is_int: bool) -> RowGroup:
+    def stages(self, inputs: Inputs) -> Stages:
+        n_stages, n_inputs, largest, found = self.pick("n_stages", [1, 2, 2, 3, 4]), inputs.n_values, inputs.largest, []
+        for i in range(n_stages):
+            found.append(self.stage(n_inputs, largest, is_last=i + 1 == n_stages))
+            n_inputs, largest = found[-1].n_components, found[-1].largest
+        return Stages(tuple(found))
+
+    def stage(self, n_inputs: int, largest: int, is_last: bool) -> Stage:
+        rng, p = self.rng, int(self.pick("n_components", range(1, 31)))
+        activation = self.pick("activation", ACTIVATIONS if is_last else ACTIVATIONS[1:])
+        bits, is_sparse, limit = (
+            self.pick("matrix_bits", [8, 4]),
+            self.happens(0.4),
+            int(rng.choice([200, 2000, 32767])),
+        )
+        most = LARGEST[f"int{bits}"]
+        matrix = rng.integers(-most, most + 1, (n_inputs, p)).astype(np.int8)
+        if is_sparse:
+            matrix[rng.random(matrix.shape) < rng.choice([0.0, 0.5, 0.9, 1.0], p=[0.1, 0.3, 0.5, 0.1])] = 0
+        # Sums that fill 32 bits, or a few of them; then a shift that brings most of them near the limit.
+        sizes = np.maximum(largest * np.abs(matrix.astype(np.int64)).sum(axis=0), 1)
+        bound = int(rng.choice([2**31 - 1 - 2**23, 10**6]))
+        multipliers = np.clip(rng.integers(1, 256, p), 1, np.maximum(bound // sizes, 1)).astype(np.uint8)
+        reach = int((sizes * multipliers).max())
+        right_shift = int(np.clip((reach // limit).bit_length() + rng.integers(-4, 3), 0, 31))
+        tables, width_bits = None, 0
+        if activation == "table":
+            n_entries = self.pick("n_entries", TABLE_SIZES)
+            tables = rng.integers(-127, 128, (p, n_entries)).astype(np.int8)
+            near = int(limit // n_entries).bit_length()
+            width_bits = int(np.clip(near + rng.integers(-2, 2), 1, 8))
+        elif activation != "none":
+            width_bits = int(np.clip((limit // 127).bit_length() + rng.integers(-2, 2), 0, 15))
+        return Stage(
+            matrix, multipliers, rng.integers(-127, 128, p).astype(np.int8), right_shift,
+            int(np.clip((limit // 127).bit_length() + rng.integers(-3, 1), 0, 15)),
+            limit, activation, tables, width_bits, bits, is_sparse,
+        )  # fmt: skip
+
+    def with_linear(self, stage: Stage, n_outputs: int) -> Stage:
+        """The stage, or the stage with a linear term."""
+        if stage.activation == "none" or self.happens(0.6):
+            return stage
+        linear = self.rng.integers(-127, 128, (stage.n_components, n_outputs)).astype(np.int8)
+        return replace(stage, linear=linear, linear_gain=self.floats(self.pick("n_gains", [1, n_outputs])))
+
+    def row_group(
+        self, inputs: Inputs, projection: Projection | Stages | None, n_outputs: int, is_int: bool
+    ) -> RowGroup:
         rng = self.rng
         source = "values" if projection is not None and self.happens(1 / 3) else "projected"
         on_values = projection is None or source == "values"

@@ -127,6 +127,47 @@ def _project_integers(projection, values, j):
     return clamp(total >> projection.right_shift, -projection.limit, projection.limit)
 
 
+def halved(x, n):
+    """``x >>> n`` of the page."""
+    return (x + (2 ** (n - 1) if n else 0)) // 2**n
+
+
+def stage_coordinates(stage, inputs):
+    """The page's z of a stage."""
+    z = []
+    for j in range(stage.matrix.shape[1]):
+        total = sum(int(stage.matrix[i, j]) * h for i, h in enumerate(inputs))
+        moved = halved(int(stage.multipliers[j]) * total, stage.right_shift)
+        z.append(clamp(moved + int(stage.shift[j]) * 2**stage.shift_bits, -stage.limit, stage.limit))
+    return z
+
+
+def activated(stage, z):
+    """The page's h of a stage."""
+    w = stage.width_bits
+    if stage.activation == "none":
+        return z
+    if stage.activation == "relu":
+        return [clamp(halved(z_j, w), 0, 127) for z_j in z]
+    if stage.activation == "clip":
+        return [clamp(halved(z_j, w), -127, 127) for z_j in z]
+    h = []
+    for table, z_j in zip(stage.tables.tolist(), z, strict=True):
+        u = clamp(z_j + (len(table) - 1) * 2**w // 2, 0, (len(table) - 1) * 2**w)
+        i = min(u // 2**w, len(table) - 2)
+        h.append(halved(table[i] * 2**w + (table[i + 1] - table[i]) * (u - i * 2**w), w))
+    return h
+
+
+def run_stages(projection, values):
+    """The page's z of every stage, and what the last one hands on."""
+    found, h = [], values
+    for stage in projection.stages:
+        found.append(stage_coordinates(stage, h))
+        h = activated(stage, found[-1])
+    return found, h
+
+
 # -- 3. codes of a family -----------------------------------------------------------------------
 
 
@@ -382,11 +423,26 @@ class PlainModel:
         model = self.model
         with np.errstate(over="ignore"):
             values = values_of(model.inputs, row)
-            z = project(model.projection, values)
+            if getattr(model.projection, "stages", None):
+                of_stages, z = run_stages(model.projection, values)
+            else:
+                of_stages, z = [], project(model.projection, values)
             given = [values if group.source == "values" else z for group in model.row_groups]
             buckets = [b for group, x in zip(self.groups, given, strict=True) for b in group.buckets(x)]
             accumulators = [group.accumulate(x) for group, x in zip(self.groups, given, strict=True)]
-            return buckets, accumulators, [self._output(z, accumulators, c) for c in range(len(model.offset))]
+            outputs = [self._output(z, accumulators, c) for c in range(len(model.offset))]
+            for z_of_stage, stage in zip(of_stages, model.projection.stages if of_stages else (), strict=True):
+                if stage.linear is not None:
+                    outputs = self._with_stage(outputs, stage, z_of_stage)
+            return buckets, accumulators, outputs
+
+    def _with_stage(self, outputs, stage, z):
+        """The outputs with the linear term of a stage added."""
+        found = []
+        for c, y in enumerate(outputs):
+            total = sum(z_j * int(slope) for z_j, slope in zip(z, stage.linear[:, c], strict=True))
+            found.append(y + F(total) * F(stage.linear_gain[c if len(stage.linear_gain) > 1 else 0]))
+        return found
 
     def _output(self, z, accumulators, c):
         model = self.model

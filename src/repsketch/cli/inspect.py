@@ -42,6 +42,8 @@ def lines_of(facts: dict[str, Any]) -> list[tuple[str, str]]:
     for place, rows in enumerate(facts["row_groups"]):
         name = "rows" if len(facts["row_groups"]) == 1 else f"rows, group {place}"
         lines.append((name, _rows(rows)))
+    for place, stage in enumerate(facts["stages"]):
+        lines.insert(3 + place, ("stage" if len(facts["stages"]) == 1 else f"stage {place}", _stage(stage)))
     if facts["linear"]:
         lines.append(("linear term", facts["linear"]))
     if facts["is_additive"]:
@@ -69,6 +71,13 @@ def _inputs(facts: dict[str, Any]) -> str:
     words.append("missing values allowed" if facts["accepts_missing"] else "no missing values")
     names = f": {listed(facts['feature_names'])}" if facts["feature_names"] else ""
     return ", ".join(words) + names
+
+
+def _stage(stage: dict[str, Any]) -> str:
+    size = f"{stage['n_inputs']:,} to {stage['n_components']:,}, {stage['matrix']}"
+    linear = ", linear term" if stage["linear"] else ""
+    activation = "no activation" if stage["activation"] == "none" else stage["activation"]
+    return f"{size}, {stage['n_nonzeros']:,} entries not 0; {activation}{linear}; {stage['nbytes']:,} bytes"
 
 
 def _rows(rows: dict[str, Any]) -> str:

@@ -7,9 +7,10 @@ from ..lsh import RowHashes
 from ..model.intervals import Intervals
 from ..model.model import Model
 from ..model.rows import RowGroup
+from ..model.stages import Stage
 from .framing import FILE_CAP, FORMAT_VERSION, sections_of
 from .read import read_file, read_model
-from .records import ROW_GROUP_STRIDE, Section
+from .records import ROW_GROUP_STRIDE, STAGE_STRIDE, Section
 from .totals import MEMORY_CAP, WORK_CAP
 
 
@@ -61,6 +62,7 @@ def describe_model(model: Model) -> dict[str, Any]:
         "n_outputs": model.n_outputs,
         "intervals": None if model.intervals is None else _describe_intervals(model.intervals),
         "projection": None if projection is None else f"{projection.kind}, {projection.n_components} components",
+        "stages": [_describe_stage(stage) for stage in model.stages],
         "linear": None if model.linear is None else str(model.linear.dtype),
         "row_groups": [_describe_row_group(model, group) for group in model.row_groups],
         "device_nbytes": model.nbytes,
@@ -74,6 +76,21 @@ def _describe_intervals(table: Intervals) -> dict[str, Any]:
         "n_bins": table.scales.shape[1],
         "most_confidence": table.max_confidence,
         "nbytes": table.nbytes,
+    }
+
+
+def _describe_stage(stage: Stage) -> dict[str, Any]:
+    activation = stage.activation
+    if stage.tables is not None:
+        activation = f"tables of {stage.tables.shape[1]} entries"
+    return {
+        "n_inputs": stage.n_inputs,
+        "n_components": stage.n_components,
+        "matrix": f"{'sparse ' if stage.is_sparse else ''}int{stage.matrix_bits}",
+        "n_nonzeros": stage.n_nonzeros,
+        "activation": activation,
+        "linear": stage.linear is not None,
+        "nbytes": stage.nbytes,
     }
 
 
@@ -107,5 +124,6 @@ def _describe_row_group(model: Model, group: RowGroup) -> dict[str, Any]:
 def _name(kind: int) -> str:
     if kind in Section.__members__.values():
         return Section(kind).name
-    group, section = divmod(kind - Section.ROW_GROUP, ROW_GROUP_STRIDE)
-    return f"{Section(section + Section.ROW_GROUP).name} {group}"
+    first, stride = (Section.STAGE, STAGE_STRIDE) if kind >= Section.STAGE else (Section.ROW_GROUP, ROW_GROUP_STRIDE)
+    number, section = divmod(kind - first, stride)
+    return f"{Section(section + first).name} {number}"

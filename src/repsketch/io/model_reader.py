@@ -1,6 +1,5 @@
 """Columns, projection, linear term. Paragraphs 1 to 7 of ``docs/spec/format.md``, section 3."""
 
-from collections.abc import Iterator
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,13 +10,14 @@ from ..model.magnitudes import LARGEST_COORDINATE, largest_size
 from ..model.numbers import decode_bfloat16, decode_float8, index_bits
 from ..model.projection import LARGEST_ENTRY, Projection
 from ..model.rows import LARGEST_INT
+from ..model.stages import Stages
 from . import records
+from .bounds import column_sizes
 from .records import Kinds, LinearType, Precision, ProjectionKind, Section, StoredAs, Task
-from .sections import CHUNK, Sections, check_size, refuse_if
+from .sections import CHUNK, MOST_SHIFT, SIZE_CAP, Sections, check_size, refuse_if
+from .stage_reader import StageReader
 from .status import Status
 
-SIZE_CAP = 65_536
-MOST_SHIFT = 31
 _STORED_DTYPES = {StoredAs.FLOAT32: "<f4", StoredAs.BFLOAT16: "<u2", StoredAs.FLOAT8: "u1"}
 
 
@@ -32,12 +32,14 @@ class ModelReader:
         self.shift: np.ndarray | None = None
         self.multipliers: np.ndarray | None = None
         self.scales: np.ndarray | None = None
+        self.stages: list[StageReader] = []
         self.largest_sum = 0  # of the linear term, in the int precision
 
     def read_model(self) -> SimpleNamespace:
         """The record of sizes and flags."""
         m = records.MODEL.unpack(self.sections.section(Section.MODEL, records.MODEL.nbytes))
-        m.is_integer, m.has_matrix = m.precision == Precision.INT, m.projection >= ProjectionKind.FLOAT32
+        m.is_integer, m.has_stages = m.precision == Precision.INT, m.projection == ProjectionKind.STAGES
+        m.has_matrix = m.projection >= ProjectionKind.FLOAT32 and not m.has_stages
         if not self.sections.are_good:
             self._check_model(m)
         return m
@@ -46,7 +48,8 @@ class ModelReader:
         refuse_if(m.precision >= len(records.PRECISIONS), Status.FIELD)
         refuse_if(m.generator != records.GENERATOR, Status.GENERATOR)
         refuse_if(m.task >= len(records.TASKS), Status.FIELD)
-        check_size(m.n_row_groups, records.MAX_ROW_GROUPS)
+        refuse_if(m.n_row_groups == 0 and not (m.has_stages and m.linear), Status.SIZE_ZERO)
+        refuse_if(m.n_row_groups > records.MAX_ROW_GROUPS, Status.SIZE_CAP)
         refuse_if(m.projection >= len(records.PROJECTIONS), Status.FIELD)
         refuse_if(m.right_shift > MOST_SHIFT, Status.SHIFT)
         refuse_if(m.linear >= len(records.LINEARS) or m.stored_as >= len(records.STORED_AS), Status.FIELD)
@@ -56,14 +59,19 @@ class ModelReader:
         refuse_if(m.kinds >= len(Kinds), Status.FIELD)
         refuse_if(m.flags > records.ALL_MODEL_FLAGS, Status.FLAGS)
         refuse_if(m.offset_stored_as > StoredAs.BFLOAT16, Status.FIELD)
+        refuse_if(m.n_stages and not m.has_stages, Status.FIELD)
+        if m.has_stages:
+            check_size(m.n_stages, records.MAX_STAGES)
         refuse_if(not m.is_padded, Status.PADDING)
         refuse_if(m.n_classes > SIZE_CAP, Status.SIZE_CAP)
         refuse_if(m.n_classes not in (0, max(2, m.n_outputs)), Status.CLASS_COUNT)
         refuse_if(m.n_classes and m.task != Task.CLASSIFICATION, Status.CLASS_COUNT)
         _check_precision(m)
         refuse_if(m.projection == ProjectionKind.SHIFT and not m.flags & records.HAS_SHIFT, Status.FIELD)
-        refuse_if(m.projection == ProjectionKind.NONE and m.flags & records.HAS_SHIFT, Status.FIELD)
-        refuse_if(not m.has_matrix and m.n_components != m.n_values, Status.SIZE_MISMATCH)
+        has_none = m.projection == ProjectionKind.NONE or m.has_stages
+        refuse_if(has_none and m.flags & records.HAS_SHIFT, Status.FIELD)
+        is_as_wide = m.projection <= ProjectionKind.SHIFT
+        refuse_if(is_as_wide and m.n_components != m.n_values, Status.SIZE_MISMATCH)
         allowed = (1, m.n_outputs) if m.is_integer and m.linear else (0,)
         refuse_if(m.n_linear_gains not in allowed, Status.SIZE_MISMATCH)
         has_columns = m.flags & records.HAS_COLUMNS
@@ -117,6 +125,13 @@ class ModelReader:
         m = self.model
         return max(-m.low, m.low, -m.high, m.high) + bool(m.flags & records.ACCEPTS_MISSING) if self.n_numeric else 1
 
+    @property
+    def largest_coordinate(self) -> int:
+        """Largest size of a coordinate in the int precision: Z of *Bounds*."""
+        if self.model.has_stages:
+            return self.stages[-1].largest
+        return self.model.limit if self.model.has_matrix else self.largest_value
+
     def are_boolean(self, places: list[int]) -> np.ndarray:
         """Which of these values are 0 or 1 only, without a table of all values; bool (len(places),)."""
         wanted = np.array(places, np.int64)
@@ -167,13 +182,22 @@ class ModelReader:
         if m.flags & records.HAS_MULTIPLIERS:
             self.multipliers = self.sections.array(Section.MULTIPLIERS, "<i2", m.n_components)
             refuse_if(self.multipliers.min() < 1, Status.SCALE)
-        if m.projection >= ProjectionKind.INT8 and not m.is_integer:
+        if m.has_matrix and m.projection != ProjectionKind.FLOAT32 and not m.is_integer:
             self.scales = self.sections.floats(Section.PROJECTION_SCALES, m.n_components, Status.SCALE, LARGEST_ENTRY)
             refuse_if(not self.scales.all(), Status.SCALE)
+        self._check_stages()
         self.linear, self.linear_gain = self._linear()
         self.offset = self._offset()
         if m.is_integer and not self.sections.are_good:
             self._check_bounds()
+
+    def _check_stages(self) -> None:
+        n_inputs, largest = self.model.n_values, self.largest_value
+        for i in range(self.model.n_stages):
+            stage = StageReader(self.sections, self.model, i, n_inputs, largest)
+            stage.check()
+            self.stages.append(stage)
+            n_inputs, largest = stage.fields.n_components, stage.largest
 
     def _offset(self) -> np.ndarray:
         if self.model.offset_stored_as == StoredAs.FLOAT32:
@@ -183,11 +207,13 @@ class ModelReader:
         refuse_if(not np.isfinite(offset).all(), Status.NOT_FINITE)
         return offset
 
-    def make_projection(self) -> Projection | None:
+    def make_projection(self) -> Projection | Stages | None:
         """From values to coordinates, once all of the file is known to be good."""
         m = self.model
         if not m.projection:
             return None
+        if m.has_stages:
+            return Stages(tuple(stage.make() for stage in self.stages))
         arrays = (self.matrix, self.scales, self.shift, self.multipliers)
         matrix, scales, shift, multipliers = (
             None if array is None else array.astype(array.dtype.newbyteorder("="), copy=False) for array in arrays
@@ -229,7 +255,7 @@ class ModelReader:
     def _check_bounds(self) -> None:
         """No projected sum and no linear term may leave 32 bits: *Bounds* of ``docs/spec/inference.md``."""
         if self.matrix is not None:
-            for columns, sizes in _column_sizes(self.matrix):
+            for columns, sizes in column_sizes(self.matrix):
                 bounds = self.largest_value * sizes
                 if self.shift is not None:
                     bounds += np.abs(self.shift[columns].astype(np.int64))
@@ -237,9 +263,8 @@ class ModelReader:
                     bounds *= self.multipliers[columns]
                 refuse_if(bounds.max() > LARGEST_INT, Status.OVERFLOW)
         if self.linear is not None:
-            largest = self.model.limit if self.model.has_matrix else self.largest_value
-            for _, sizes in _column_sizes(self.linear):
-                self.largest_sum = max(self.largest_sum, int(sizes.max()) * largest)
+            for _, sizes in column_sizes(self.linear):
+                self.largest_sum = max(self.largest_sum, int(sizes.max()) * self.largest_coordinate)
                 refuse_if(self.largest_sum > LARGEST_INT, Status.OVERFLOW)
 
     def largest_linear(self) -> float:
@@ -254,7 +279,7 @@ class ModelReader:
 def _check_precision(m: SimpleNamespace) -> None:
     if not m.is_integer:
         refuse_if(m.right_shift or m.low or m.high or m.limit or m.flags & records.HAS_MULTIPLIERS, Status.FIELD)
-        refuse_if(m.linear > LinearType.FLOAT32 or m.offset_stored_as, Status.FIELD)
+        refuse_if(m.linear > LinearType.FLOAT32 or m.offset_stored_as or m.has_stages, Status.FIELD)
         return
     refuse_if(m.projection in (ProjectionKind.SHIFT, ProjectionKind.FLOAT32), Status.FIELD)
     refuse_if(m.linear == LinearType.FLOAT32, Status.FIELD)
@@ -263,17 +288,3 @@ def _check_precision(m: SimpleNamespace) -> None:
         refuse_if(not 1 <= m.limit <= 32_767, Status.SHIFT)
     else:
         refuse_if(m.limit or m.right_shift or m.flags & records.HAS_MULTIPLIERS, Status.FIELD)
-
-
-def _column_sizes(matrix: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-    """Sums of sizes over the rows of an integer matrix, int64, for some columns after the other.
-
-    A wide copy of the matrix would take many times the memory of the file.
-    """
-    for first in range(0, matrix.shape[1], CHUNK):
-        columns = slice(first, min(first + CHUNK, matrix.shape[1]))
-        total = np.zeros(columns.stop - first, np.int64)
-        step = max(1, CHUNK // len(total))
-        for start in range(0, len(matrix), step):
-            total += np.abs(matrix[start : start + step, columns].astype(np.int64)).sum(axis=0)
-        yield columns, total

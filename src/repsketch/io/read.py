@@ -105,9 +105,11 @@ def _read(sections: Sections, file: Any, limits: Limits) -> Contents:
     for group in groups:
         group.check()
     if not sections.are_good:
-        totals_of(record, [group.fields for group in groups]).check(limits)
+        stages = reader.stages
+        totals_of(record, [group.fields for group in groups], [stage.fields for stage in stages]).check(limits)
         accumulators = [(group.largest_accumulator(), group.gain) for group in groups]
-        largest = largest_output(reader.offset, accumulators, reader.largest_linear())
+        linear_terms = [(float(stage.largest_linear), stage.gain) for stage in stages if stage.gain is not None]
+        largest = largest_output(reader.offset, accumulators, reader.largest_linear(), linear_terms)
         refuse_if(largest > LARGEST_MAGNITUDE, Status.MAGNITUDE)
     for kind in () if sections.are_good else sections.contents:
         refuse_if(kind < FIRST_OPTIONAL and is_known(kind) and kind not in sections.used, Status.SECTION_UNEXPECTED)

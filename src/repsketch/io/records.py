@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Section(IntEnum):
-    """Types of sections; those of group of rows i lie ``ROW_GROUP_STRIDE`` i above.
+    """Types of sections; those of group of rows i lie ``ROW_GROUP_STRIDE`` i above, of stage i ``STAGE_STRIDE`` i.
 
     Types below ``FIRST_OPTIONAL`` are required to predict.
     """
@@ -36,6 +36,10 @@ class Section(IntEnum):
     COUNTERS = 20
     DECODE = 21
     GAIN = 22
+    STAGE = 48
+    STAGE_MATRIX = 49
+    STAGE_COORDINATES = 50
+    STAGE_LINEAR = 51
     CLASSES = 64
     NAMES = 65
     SUMS = 66
@@ -46,6 +50,8 @@ class Section(IntEnum):
 
 #: Distance between the sections of two groups of rows, and how many groups there may be.
 ROW_GROUP_STRIDE, MAX_ROW_GROUPS = 8, 4
+#: The same of stages.
+STAGE_STRIDE, MAX_STAGES = 4, 4
 #: Types from here on are not needed for a prediction.
 FIRST_OPTIONAL = Section.CLASSES
 
@@ -54,6 +60,8 @@ def is_known(kind: int) -> bool:
     """True for a section type that this format version defines."""
     if Section.ROW_GROUP <= kind < Section.ROW_GROUP + ROW_GROUP_STRIDE * MAX_ROW_GROUPS:
         kind = Section.ROW_GROUP + (kind - Section.ROW_GROUP) % ROW_GROUP_STRIDE
+    if Section.STAGE <= kind < Section.STAGE + STAGE_STRIDE * MAX_STAGES:
+        kind = Section.STAGE + (kind - Section.STAGE) % STAGE_STRIDE
     return kind in _KNOWN
 
 
@@ -76,13 +84,14 @@ class Task(IntEnum):
 
 
 class ProjectionKind(IntEnum):
-    """From values to coordinates: a shift alone, or a matrix of so many bits."""
+    """From values to coordinates: a shift alone, a matrix of so many bits, or stages."""
 
     NONE = 0
     SHIFT = 1
     FLOAT32 = 2
     INT8 = 3
     TERNARY = 4
+    STAGES = 5
 
 
 class LinearType(IntEnum):
@@ -175,6 +184,24 @@ class DecodeBits(IntEnum):
     INT4 = 1
 
 
+class Activation(IntEnum):
+    """What a stage hands on: its coordinates, or a map of each of them to 8 bits."""
+
+    NONE = 0
+    TABLE = 1
+    RELU = 2
+    CLIP = 3
+
+
+class StageMatrix(IntEnum):
+    """How the matrix of a stage is stored: all entries, or a bitmap and those that are not 0."""
+
+    INT8 = 0
+    INT4 = 1
+    SPARSE_INT8 = 2
+    SPARSE_INT4 = 3
+
+
 class ModelFlag(IntEnum):
     """Flags of MODEL."""
 
@@ -235,13 +262,17 @@ class Record:
 MODEL = Record(
     "precision:B generator:B task:B n_row_groups:B projection:B right_shift:B linear:B stored_as:B "
     "n_features:I n_columns:I n_values:I n_components:I n_outputs:I kinds:H flags:H low:h high:h limit:H "
-    "offset_stored_as:B unused0:1s n_classes:I n_centers:I n_scales:I n_linear_gains:I center_bias:b scale_bias:b "
-    "unused1:6s"
+    "offset_stored_as:B n_stages:B n_classes:I n_centers:I n_scales:I n_linear_gains:I center_bias:b scale_bias:b "
+    "unused0:6s"
 )
 ROW_GROUP = Record(
     "source:B hash:B directions:B fold:B counter_type:B aggregate:B decode:B decode_shift:B width_bits:B flags:B "
     "n_nonzeros:B n_parameters:B threshold_nbytes:B decode_stored_as:B unused0:2s width:d seed:I n_rows:I n_concat:I "
     "n_buckets:I n_levels:I n_codes:I n_axes:I n_numbers:I n_groups:I n_gains:I bias_scale:I digest:I unused1:8s"
+)
+STAGE = Record(
+    "activation:B matrix:B right_shift:B shift_bits:B width_bits:B n_levels:B limit:H n_components:I n_nonzeros:I "
+    "n_gains:I unused0:12s"
 )
 
 INTERVALS = Record("n_rows:I n_levels:H n_bins:H")
@@ -263,6 +294,7 @@ AGGREGATES, DECODES = _names(Aggregate), _names_or_none(DecodeKind)
 FIRST_POOL = int(Hash.POOL_TERNARY)
 FAMILIES = tuple(member.name.lower() for member in Hash if member < FIRST_POOL)
 POOLS = {int(member): member.name.removeprefix("POOL_").lower() for member in Hash if member >= FIRST_POOL}
+ACTIVATIONS, STAGE_MATRICES = _names(Activation), _names(StageMatrix)
 DECODE_BITS = tuple(int(member.name.removeprefix("INT")) for member in DecodeBits)
 
 HAS_COLUMNS, ACCEPTS_MISSING, HAS_SHIFT, HAS_MULTIPLIERS = (int(flag) for flag in ModelFlag)

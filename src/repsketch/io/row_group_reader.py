@@ -16,7 +16,7 @@ from ..model.projection import LARGEST_ENTRY
 from ..model.rows import LARGEST_INT, RowGroup
 from . import records
 from .digest import digest_of_pool, digest_of_rows
-from .model_reader import MOST_SHIFT, SIZE_CAP, ModelReader
+from .model_reader import ModelReader
 from .records import (
     FIRST_POOL,
     Aggregate,
@@ -29,7 +29,7 @@ from .records import (
     Section,
     Source,
 )
-from .sections import CHUNK, check_size, refuse_if
+from .sections import CHUNK, MOST_SHIFT, SIZE_CAP, check_size, refuse_if
 from .status import Status
 from .totals import family_of, reads_values
 
@@ -184,9 +184,8 @@ class RowGroupReader:
 
     def _check_bounds(self, f: SimpleNamespace) -> None:
         """No sum may leave 32 bits: *Bounds* of ``docs/spec/inference.md``."""
-        largest = (
-            self.model.limit if f.source == Source.PROJECTED and self.model.has_matrix else self.reader.largest_value
-        )
+        reader = self.reader
+        largest = reader.largest_coordinate if f.source == Source.PROJECTED else reader.largest_value
         width = 1 << f.width_bits
         if f.hash < FIRST_POOL:
             code = family_of(f).largest_sum(records.DIRECTIONS[f.directions], self.n_inputs, largest, width)

@@ -13,6 +13,8 @@ from .status import FormatError, Status
 
 CHUNK = 16_384  # elements looked at together
 PACKED_CHUNK = 4_096  # the same for packed ones, which are larger once unpacked; a multiple of 8
+SIZE_CAP = 65_536  # of most sizes
+MOST_SHIFT = 31
 
 
 def refuse_if(condition: Any, status: Status) -> None:
@@ -70,9 +72,10 @@ class Sections:
             is_sorted &= bool(np.all(np.diff(numbers, prepend=previous) > 0))
             previous = int(numbers[-1])
         refuse_if(is_rising and not is_sorted, Status.INDEX_ORDER)
-        self._check_left_over(data, n * n_bits)
+        self.check_left_over(data, n * n_bits)
 
-    def _check_left_over(self, data: memoryview, n_bits: int) -> None:
+    def check_left_over(self, data: memoryview, n_bits: int) -> None:
+        """Refuse bits behind the last of ``n_bits`` bits that are not 0."""
         refuse_if(n_bits % 8 and data[-1] >> (n_bits % 8), Status.PADDING)
 
     def integers(self, kind: int, dtype: str, n: int) -> np.ndarray:
@@ -89,7 +92,7 @@ class Sections:
             stop = min(start + PACKED_CHUNK, n)
             result[start:stop] = unpack_signed(data[start * n_bits // 8 :], stop - start, n_bits)
             refuse_if(result[start:stop].min() == -(1 << (n_bits - 1)), Status.COUNTER_RANGE)
-        self._check_left_over(data, n * n_bits)
+        self.check_left_over(data, n * n_bits)
         return result
 
     def unpacked(self, kind: int, n: int, n_bits: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What a file may cost: bytes of memory and operations a row, from its two records alone.
+"""What a file may cost: bytes of memory and operations a row, from its records alone.
 
 ``docs/spec/format.md``, *Totals*; ``native/rsk_totals.c`` is the same in C. Both are upper bounds of what the C runtime
 really takes, so that a file of a few hundred bytes cannot take gigabytes or hours.
@@ -23,6 +23,7 @@ _FIXED = 1 << 20  # small arrays, alignment, tables of bytes
 _OWN_CODE, _POOL_CODE = 40, 112  # bytes of a code beside its terms
 _LANES = 64
 _WIDEST_BLOCK = 16_384  # values or coordinates; wider models are run row by row
+_ACTIVATION = 8  # operations that map a coordinate of a stage
 _MOST_COLUMNS = 1 << 22  # entries of directions laid out for single rows
 _COUNTER_NBYTES = {CounterType.FLOAT32: 4, CounterType.INT16: 2, CounterType.INT8: 1, CounterType.INT4: 1}
 
@@ -55,10 +56,13 @@ class Totals:
                 raise FormatError(status, detail=f"{name} up to {needed:,}, max_{name}={accepted:,}: ")
 
 
-def totals_of(model: SimpleNamespace, groups: Sequence[SimpleNamespace]) -> Totals:
-    """The totals of a checked MODEL record and its checked ROW_GROUP records."""
+def totals_of(
+    model: SimpleNamespace, groups: Sequence[SimpleNamespace], stages: Sequence[SimpleNamespace] = ()
+) -> Totals:
+    """The totals of a checked MODEL record, its checked ROW_GROUP records and its checked STAGE records."""
     d, n_values, p, n_outputs = model.n_features, model.n_values, model.n_components, model.n_outputs
-    lanes = _lanes(model)
+    widths = [n_values, *(stage.n_components for stage in stages)]
+    lanes = 1 if max(p, *widths) > _WIDEST_BLOCK else _LANES
     entries = n_values * p if model.has_matrix else 0
     beside = d * p if model.has_matrix and model.is_integer and max(d, p) <= _WIDEST_BLOCK else 0
     linear = p * n_outputs if model.linear else 0
@@ -69,8 +73,14 @@ def totals_of(model: SimpleNamespace, groups: Sequence[SimpleNamespace]) -> Tota
     if model.has_matrix:
         memory += 4 * entries + beside + 8 * n_values + 16 * p
     work = d + n_values + entries + beside + linear + n_outputs
-    memory += sum(_row_group_memory(model, group) for group in groups)
+    memory += sum(_row_group_memory(model, group, lanes) for group in groups)
     work += sum(_row_group_work(model, group) for group in groups)
+    for stage, n_inputs in zip(stages, widths, strict=False):
+        products = n_inputs * stage.n_components
+        linear = stage.n_components * n_outputs if stage.n_gains else 0
+        memory += products + (5 + stage.n_levels + 2 * lanes) * stage.n_components + linear
+        memory += 4 * (1 + lanes) * n_outputs if stage.n_gains else 0
+        work += products + _ACTIVATION * stage.n_components + linear
     return Totals(memory, work)
 
 
@@ -82,10 +92,6 @@ def family_of(f: SimpleNamespace) -> type[Family]:
 def reads_values(model: SimpleNamespace, f: SimpleNamespace) -> bool:
     """The rows hash values, not coordinates behind a projection."""
     return f.source == Source.VALUES or model.projection == ProjectionKind.NONE
-
-
-def _lanes(model: SimpleNamespace) -> int:
-    return 1 if max(model.n_values, model.n_components) > _WIDEST_BLOCK else _LANES
 
 
 def _n_inputs(model: SimpleNamespace, f: SimpleNamespace) -> int:
@@ -115,8 +121,8 @@ def _decode_entries(model: SimpleNamespace, f: SimpleNamespace) -> int:
     return (f.n_rows if f.decode == DecodeKind.ROWS else f.n_numbers) * model.n_outputs if f.decode else 0
 
 
-def _row_group_memory(model: SimpleNamespace, f: SimpleNamespace) -> int:
-    lanes, n_inputs, used, width = _lanes(model), _n_inputs(model, f), _used_codes(f), max(f.n_numbers, model.n_outputs)
+def _row_group_memory(model: SimpleNamespace, f: SimpleNamespace, lanes: int) -> int:
+    n_inputs, used, width = _n_inputs(model, f), _used_codes(f), max(f.n_numbers, model.n_outputs)
     nbytes = _COUNTER_NBYTES[f.counter_type] * f.n_rows * f.n_buckets * f.n_numbers
     if model.is_integer and f.n_numbers == 1:
         nbytes += 3 * f.n_rows * f.n_buckets

@@ -14,6 +14,7 @@ from ..model.intervals import Intervals
 from ..model.model import Model
 from ..model.numbers import encode_bfloat16, encode_float8, float8_bias, index_bits
 from ..model.rows import RowGroup, threshold_nbytes
+from ..model.stages import Stage
 from . import records
 from .digest import digest_of_pool, digest_of_rows
 from .framing import FIRST_OPTIONAL, pack
@@ -52,6 +53,8 @@ def sections_of_model(model: Model) -> dict[int, bytes]:
     }
     _add_inputs(sections, model.inputs)
     _add_projection(sections, model)
+    for i, stage in enumerate(model.stages):
+        sections |= {kind + records.STAGE_STRIDE * i: content for kind, content in _stage_sections(stage).items()}
     for i, group in enumerate(model.row_groups):
         for kind, content in _row_group_sections(model, group).items():
             if content:
@@ -69,7 +72,8 @@ def sections_of_model(model: Model) -> dict[int, bytes]:
 
 def device_nbytes(sections: dict[int, bytes]) -> int:
     """Bytes of the arrays a device must hold: all required sections but the records of sizes and flags."""
-    is_record = {Section.MODEL, *range(Section.ROW_GROUP, FIRST_OPTIONAL, records.ROW_GROUP_STRIDE)}
+    is_record = {Section.MODEL, *range(Section.ROW_GROUP, Section.STAGE, records.ROW_GROUP_STRIDE)}
+    is_record |= {*range(Section.STAGE, FIRST_OPTIONAL, records.STAGE_STRIDE)}
     return sum(len(content) for kind, content in sections.items() if kind < FIRST_OPTIONAL and kind not in is_record)
 
 
@@ -84,7 +88,7 @@ def _stored_floats(array: np.ndarray, stored_as: str, bias: int = 0) -> bytes:
 
 
 def _model_record(model: Model) -> bytes:
-    inputs, projection = model.inputs, model.projection
+    inputs, projection = model.inputs, model.matrix_projection
     biases = {name: _float8_bias(inputs, name) for name in ("centers", "scales")}
     low, high = inputs.limits or (0, 0)
     flags = records.HAS_COLUMNS * (inputs.columns is not None) | records.ACCEPTS_MISSING * inputs.accepts_missing
@@ -97,7 +101,7 @@ def _model_record(model: Model) -> bytes:
         generator=records.GENERATOR,
         task=records.TASKS.index(model.task),
         n_row_groups=len(model.row_groups),
-        projection=records.PROJECTIONS.index(None if projection is None else projection.kind),
+        projection=records.PROJECTIONS.index(None if model.projection is None else model.projection.kind),
         right_shift=0 if projection is None else projection.right_shift,
         linear=records.LINEARS.index(linear),
         stored_as=records.STORED_AS.index(inputs.stored_as),
@@ -112,6 +116,7 @@ def _model_record(model: Model) -> bytes:
         high=high,
         limit=0 if projection is None else projection.limit or 0,
         offset_stored_as=records.STORED_AS.index(model.offset_stored_as),
+        n_stages=len(model.stages),
         n_classes=0 if model.classes is None else len(model.classes),
         n_centers=0 if inputs.centers is None else len(inputs.centers),
         n_scales=0 if inputs.scales is None else len(inputs.scales),
@@ -145,7 +150,7 @@ def _add_inputs(sections: dict[int, bytes], inputs: Inputs) -> None:
 
 
 def _add_projection(sections: dict[int, bytes], model: Model) -> None:
-    projection = model.projection
+    projection = model.matrix_projection
     if projection is not None and projection.matrix is not None:
         matrix = projection.matrix
         if projection.kind == "ternary":
@@ -163,6 +168,37 @@ def _add_projection(sections: dict[int, bytes], model: Model) -> None:
         sections[Section.LINEAR] = model.linear.astype(model.linear.dtype.newbyteorder("<")).tobytes()
     if model.linear_gain is not None:
         sections[Section.LINEAR_GAIN] = _floats(model.linear_gain)
+
+
+def _stage_sections(stage: Stage) -> dict[Section, bytes]:
+    matrix, bitmap = stage.matrix, b""
+    if stage.is_sparse:
+        bitmap, matrix = pack_bits(matrix != 0, 1), matrix[matrix != 0]
+    per_coordinate = [stage.multipliers, stage.shift, *([] if stage.tables is None else [stage.tables])]
+    sections = {
+        Section.STAGE: _stage_record(stage),
+        Section.STAGE_MATRIX: bitmap + pack_signed(matrix, stage.matrix_bits),
+        Section.STAGE_COORDINATES: b"".join(array.tobytes() for array in per_coordinate),
+    }
+    if stage.linear is not None and stage.linear_gain is not None:
+        sections[Section.STAGE_LINEAR] = _floats(stage.linear_gain) + stage.linear.tobytes()
+    return sections
+
+
+def _stage_record(stage: Stage) -> bytes:
+    matrix = ("sparse_" if stage.is_sparse else "") + f"int{stage.matrix_bits}"
+    return records.STAGE.pack(
+        activation=records.ACTIVATIONS.index(stage.activation),
+        matrix=records.STAGE_MATRICES.index(matrix),
+        right_shift=stage.right_shift,
+        shift_bits=stage.shift_bits,
+        width_bits=stage.width_bits,
+        n_levels=0 if stage.tables is None else stage.tables.shape[1],
+        limit=stage.limit,
+        n_components=stage.n_components,
+        n_nonzeros=stage.n_nonzeros if stage.is_sparse else 0,
+        n_gains=0 if stage.linear_gain is None else len(stage.linear_gain),
+    )
 
 
 def _row_group_sections(model: Model, group: RowGroup) -> dict[Section, bytes]:

@@ -223,6 +223,11 @@ class Model:
         return self.projection.stages if isinstance(self.projection, Stages) else ()
 
     @property
+    def matrix_projection(self) -> Projection | None:
+        """The projection in one step; None without, and with stages."""
+        return self.projection if isinstance(self.projection, Projection) else None
+
+    @property
     def n_coordinates(self) -> int:
         """Number of coordinates, p."""
         return self.inputs.n_values if self.projection is None else self.projection.n_components

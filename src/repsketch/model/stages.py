@@ -1,8 +1,8 @@
 """Hidden stages between the values and the coordinates that rows read: section 2 of ``docs/spec/inference.md``.
 
-A stage multiplies its inputs by a small integer matrix, shifts and scales the sums, and maps every coordinate by a table
-of its own, by a ReLU or by a clip to 8 bits, which the next stage takes. The last stage may hand its coordinates on as
-they are. An int8 network, a pruned network and the projection of interpolated rows are special cases.
+A stage multiplies its inputs by a small integer matrix, scales and shifts the sums, and maps every coordinate by a
+table of its own, by a ReLU or by a clip to 8 bits, which the next stage takes. The last stage may hand its coordinates
+on as they are. An int8 network, a pruned network and the projection of interpolated rows are special cases.
 """
 
 from dataclasses import dataclass
@@ -124,7 +124,7 @@ class Stage:
         return self.limit if self.activation == "none" else LARGEST_OUTPUT
 
     def coordinates(self, inputs: np.ndarray) -> np.ndarray:
-        """Z (p, n), int32, for inputs (n_inputs, n)."""
+        """Coordinates z (p, n), int32, for inputs (n_inputs, n)."""
         # Exact: a float64 product of integers whose sums stay below 2**53.
         sums = (self.matrix.T.astype(np.float64) @ inputs.astype(np.float64)).astype(np.int64)
         z = shift_rounded(sums * self.multipliers[:, None].astype(np.int64), self.right_shift)
@@ -211,7 +211,7 @@ class Stages:
         return self.stages[-1].largest
 
     def coordinates(self, values: np.ndarray) -> list[np.ndarray]:
-        """Z of every stage, and last what the last stage hands on, (p, n) each, for values (D, n)."""
+        """Coordinates z of every stage, and last what the last stage hands on, (p, n) each, for values (D, n)."""
         found, inputs = [], values
         for stage in self.stages:
             found.append(stage.coordinates(inputs))

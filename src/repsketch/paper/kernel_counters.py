@@ -289,10 +289,11 @@ class KernelCounters:
 
 def counters_behind(model: Model, sums: Sums | None = None) -> KernelCounters | None:
     """The kernel counters whose model this is, with the sums of its file if there are any; None if none have it."""
-    rows = model.row_groups[0]
-    if model.is_integer or not isinstance(rows.hashes, RowHashes):
+    if model.is_integer:  # it may have no rows
         return None
-    projection = model.projection
+    rows, projection = model.row_groups[0], model.matrix_projection
+    if not isinstance(rows.hashes, RowHashes):
+        return None
     options: dict[str, Any] = {
         "projection": None if projection is None else projection.matrix,
         "shift": None if projection is None else projection.shift,

@@ -79,7 +79,7 @@ def quantize(
     model = sketch.model
     z = coordinates(model, sample).projected
     width_bits, factor, limit = _resolution(sketch.hashes, z)
-    if model.projection is None or model.projection.matrix is None:
+    if model.matrix_projection is None or model.matrix_projection.matrix is None:
         inputs = _bare_inputs(sketch, sample, factor, limit)
         projection, linear_gain = None, 1.0 / factor
     else:
@@ -160,15 +160,16 @@ def _inputs(sample: np.ndarray) -> Inputs:
 
 def _project(model: Model, inputs: Inputs, projection_type: str, factor: float, limit: int) -> Projection:
     """The model's projection of integer inputs, such that z comes out in steps of 1 / ``factor``."""
-    assert model.projection is not None
-    assert model.projection.matrix is not None
-    matrix = model.projection.matrix.astype(np.float64)
+    given = model.matrix_projection
+    assert given is not None
+    assert given.matrix is not None
+    matrix = given.matrix.astype(np.float64)
     scales, centers = np.ones(len(matrix)), np.zeros(len(matrix))
     if inputs.scales is not None and inputs.centers is not None:
         scales[~inputs.booleans], centers[~inputs.booleans] = inputs.scales, inputs.centers
     constant = centers @ matrix
-    if model.projection.shift is not None:
-        constant = constant + model.projection.shift
+    if given.shift is not None:
+        constant = constant + given.shift
     return integer_projection(matrix / scales[:, None], constant, inputs.largest, projection_type, factor, limit)
 
 

@@ -17,7 +17,7 @@ import pytest
 from repsketch import Sketch, lsh
 from repsketch.io import FormatError, Status
 from repsketch.io.framing import pack, unpack
-from repsketch.io.records import MODEL, ROW_GROUP, Record, Section
+from repsketch.io.records import MODEL, ROW_GROUP, STAGE, Record, Section
 from repsketch.io.row_group_reader import RowGroupReader
 from repsketch.io.write import SOFTWARE
 from repsketch.lsh import RowHashes
@@ -37,6 +37,7 @@ HEADER_NBYTES, ENTRY_NBYTES = 32, 24
 HEADER = {"version": (4, "H"), "flags": (6, "H"), "length": (8, "I"), "n_sections": (12, "I"), "file_length": (16, "I")}
 ENTRY = {name: (4 * i, "I") for i, name in enumerate(["type", "flags", "offset", "length", "crc", "zero"])}
 RECORDS: dict[int, Record] = {Section.MODEL: MODEL} | {Section.ROW_GROUP + 8 * i: ROW_GROUP for i in range(4)}
+RECORDS |= {Section.STAGE + 4 * i: STAGE for i in range(4)}
 
 
 def python_status(data: bytes, **options: Any) -> Status:

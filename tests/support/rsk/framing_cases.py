@@ -23,6 +23,7 @@ from support.rsk.build import (
     with_sections,
 )
 from support.rsk.cases import FLOAT, INTEGER, KERNEL, SHORT, Bad, all_bad, new_cases
+from support.rsk.stages import BAD_STAGES, STAGES
 
 CASES, case = new_cases()
 
@@ -131,7 +132,7 @@ def _():
     names = Section.NAMES  # 204 bytes: four more up to the next section
     end = entry_of(INTEGER, list(sections_of(INTEGER)).index(names), "offset") + len(sections_of(INTEGER)[names])
     files |= {f"{at} bytes after a section": raw(INTEGER, end + at, "B", 0x80) for at in (0, 3)}
-    files |= {f"model, byte {at}": with_bytes(INTEGER, Section.MODEL, at, "B", 1) for at in (39, 58, 63)}
+    files |= {f"model, byte {at}": with_bytes(INTEGER, Section.MODEL, at, "B", 1) for at in (58, 63)}
     files |= {f"group, byte {at}": with_bytes(INTEGER, Section.ROW_GROUP + 16, at, "B", 1) for at in (14, 15, 72, 79)}
     left_over = {"indices": (INTEGER, Section.INDICES + 8), "columns of codes": (INTEGER, Section.CODE_COLUMNS + 16)}
     left_over |= {"ternary projection": (FLOAT, Section.PROJECTION), "decode matrix": (SHORT, Section.DECODE + 16)}
@@ -142,7 +143,7 @@ def _():
     three = with_sections(INTEGER, {Section.CLASSES: encode_classes(np.array([3, 1, 2]))})
     files["after the order of the classes"] = with_bytes(three, Section.CLASSES, 8 + 12, "I", 1)
     files["fourth word of the sums"] = with_bytes(KERNEL, Section.SUMS, 12, "I", 1)
-    return all_bad(Status.PADDING, files)
+    return all_bad(Status.PADDING, files | BAD_STAGES[14])
 
 
 @case("15 no section")
@@ -169,7 +170,7 @@ def _():
 @case("18 required section missing")
 def _():
     files = {}
-    for name, data in {"int": INTEGER, "float32": FLOAT, "paper": KERNEL}.items():
+    for name, data in {"int": INTEGER, "float32": FLOAT, "paper": KERNEL, "stages": STAGES}.items():
         for kind in sections_of(data):
             if kind < Section.CLASSES:
                 files[f"{name}, section {kind}"] = with_sections(data, {kind: None})
@@ -178,7 +179,7 @@ def _():
 
 @case("19 unknown required section")
 def _():
-    files = {f"type {kind}": with_sections(KERNEL, {kind: b"?"}) for kind in (0, 13, 15, 23, 31, 47, 48, 63)}
+    files = {f"type {kind}": with_sections(KERNEL, {kind: b"?"}) for kind in (0, 13, 15, 23, 31, 39, 47)}
     for kind in (70, 1_000, 2**32 - 1):
         files[f"type {kind}"] = with_entry(with_sections(KERNEL, {kind: b"?"}), -1, flags=1)
     return all_bad(Status.SECTION_UNKNOWN, files)

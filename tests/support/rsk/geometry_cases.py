@@ -21,6 +21,7 @@ from support.rsk.build import (
     with_sections,
 )
 from support.rsk.cases import FLOAT, INTEGER, INTERVALS, KERNEL, SHORT, Bad, all_bad, new_cases
+from support.rsk.stages import BAD_STAGES, STAGES
 
 CASES, case = new_cases()
 
@@ -43,7 +44,7 @@ def _():
     files |= {f"group, {name}": with_fields(INTEGER, SPARSE, **{name: 0}) for name in sizes}
     files["one bucket"] = with_fields(INTEGER, OWN, n_buckets=1)
     files |= {f"intervals, {name}": with_bytes(INTERVALS, Section.INTERVALS, at, "H", 0) for name, at in COUNTS.items()}
-    return all_bad(Status.SIZE_ZERO, files)
+    return all_bad(Status.SIZE_ZERO, files | BAD_STAGES[29])
 
 
 @case("30 a size over its cap")
@@ -59,7 +60,7 @@ def _():
     for (name, at), cap in zip(COUNTS.items(), (16, 256), strict=True):
         for n in (cap + 1, 65_535):
             files[f"intervals, {n} {name}"] = with_bytes(INTERVALS, Section.INTERVALS, at, "H", n)
-    return all_bad(Status.SIZE_CAP, files)
+    return all_bad(Status.SIZE_CAP, files | BAD_STAGES[30])
 
 
 @case("31 a product wraps 32 or 64 bits")
@@ -81,13 +82,13 @@ def _():
     )
     # Sizes whose product would wrap 64 bits are over their caps.
     wide = with_fields(own, ROW_GROUP, n_rows=1 << 31, n_buckets=1 << 31, n_numbers=4)
-    return all_bad(Status.SIZE_MISMATCH, files) | {"64 bits": Bad(wide, Status.SIZE_CAP)}
+    return all_bad(Status.SIZE_MISMATCH, files | BAD_STAGES[31]) | {"64 bits": Bad(wide, Status.SIZE_CAP)}
 
 
 @case("32 a product differs from its section")
 def _():
     files = {}
-    for name, data in {"int": INTEGER, "float32": FLOAT, "paper": KERNEL}.items():
+    for name, data in {"int": INTEGER, "float32": FLOAT, "paper": KERNEL, "stages": STAGES}.items():
         for kind, content in sections_of(data).items():
             if kind < Section.CLASSES:
                 files[f"{name}, section {kind}, longer"] = with_sections(data, {kind: content + b"\0"})
@@ -121,7 +122,7 @@ def _():
         files[f"intervals of {n} rows"] = with_bytes(INTERVALS, Section.INTERVALS, 0, "I", n)
     for name, at in COUNTS.items():
         files[f"intervals, fewer {name}"] = with_bytes(INTERVALS, Section.INTERVALS, at, "H", 2)
-    return all_bad(Status.SIZE_MISMATCH, files)
+    return all_bad(Status.SIZE_MISMATCH, files | BAD_STAGES[32])
 
 
 @case("33 unknown counter type")
@@ -174,7 +175,7 @@ def _():
     files |= {f"decode shift {n}": with_fields(INTEGER, SPARSE, decode_shift=n) for n in (32, 255)}
     files |= {f"width bits {n}": with_fields(INTEGER, OWN, width_bits=n) for n in (16, 255)}
     files["no width bits for centred levels"] = with_fields(INTEGER, LEVELS, width_bits=0)
-    return all_bad(Status.SHIFT, files)
+    return all_bad(Status.SHIFT, files | BAD_STAGES[38])
 
 
 @case("39 scale NaN, inf or 0")
@@ -192,7 +193,7 @@ def _():
     files |= {f"bias_scale {n}": with_fields(INTEGER, SPARSE, bias_scale=n) for n in (32_768, LARGEST)}
     bits = {"NaN": 0x7FC00000, "inf": 0x7F800000, "-1": 0xBF800000, "above 2**40": 0x53800001}
     files |= {f"bias_scale {name}": with_fields(FLOAT, ROW_GROUP + 8, bias_scale=n) for name, n in bits.items()}
-    return all_bad(Status.SCALE, files)
+    return all_bad(Status.SCALE, files | BAD_STAGES[39])
 
 
 def _many_rows(decode: str | None) -> bytes:
@@ -243,14 +244,14 @@ def _():
     for decode in ("shared", "rows"):
         full = _all(_many_rows(decode), Section.COUNTERS, "<i2", 32_767)
         files[f"{decode} decode matrix"] = _all(full, Section.DECODE, "i1", -127)
-    return all_bad(Status.OVERFLOW, files)
+    return all_bad(Status.OVERFLOW, files | BAD_STAGES[40])
 
 
 @case("73 a field with a value that is not allowed")
 def _():
     """Fields that have no case of their own."""
     files = {f"model, {name}={n}": with_model(**{name: n}) for name, n in
-             {"precision": 2, "task": 3, "projection": 5, "linear": 4, "stored_as": 3, "kinds": 3,
+             {"precision": 2, "task": 3, "projection": 6, "linear": 4, "stored_as": 3, "kinds": 3,
               "offset_stored_as": 2}.items()}  # fmt: skip
     for name, n in {
         "right_shift": 1,
@@ -262,7 +263,14 @@ def _():
         "offset_stored_as": 1,
     }.items():
         files[f"float32, {name}={n}"] = with_fields(FLOAT, MODEL, **{name: n})
-    for fields in ({"projection": 1}, {"projection": 2}, {"linear": 1}, {"low": 127}, {"low": -32_768}):
+    for fields in (
+        {"projection": 1},
+        {"projection": 2},
+        {"n_stages": 1},
+        {"linear": 1},
+        {"low": 127},
+        {"low": -32_768},
+    ):
         files[f"int, {fields}"] = with_model(**fields)
     bare = model_to_bytes(small_model(width_bits=3))
     for fields in ({"limit": 5}, {"right_shift": 1}, {"flags": 8}, {"flags": 4}):
@@ -309,18 +317,19 @@ def _():
     )
     files["kind of the classes"] = with_bytes(INTEGER, Section.CLASSES, 0, "I", 4)
     files["debias"] = with_bytes(KERNEL, Section.SUMS, 8, "I", 2)
-    return all_bad(Status.FIELD, files)
+    return all_bad(Status.FIELD, files | BAD_STAGES[73])
 
 
 @case("74 a section that the model does not use")
 def _():
     files = {
-        f"section {kind}": with_sections(KERNEL, {kind: bytes(8)}) for kind in (2, 3, 4, 5, 8, 9, 11, 17, 21, 24, 46)
+        f"section {kind}": with_sections(KERNEL, {kind: bytes(8)})
+        for kind in (2, 3, 4, 5, 8, 9, 11, 17, 21, 24, 46, 48, 63)
     }
     content = sections_of(INTERVALS)[Section.INTERVALS]
     files["intervals of a classifier"] = with_sections(KERNEL, {Section.INTERVALS: content})
     files["intervals of a classifier, and too short"] = with_sections(KERNEL, {Section.INTERVALS: content[:3]})
-    return all_bad(Status.SECTION_UNEXPECTED, files)
+    return all_bad(Status.SECTION_UNEXPECTED, files | BAD_STAGES[74])
 
 
 @case("75 sums that do not belong to the counters")

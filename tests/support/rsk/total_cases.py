@@ -7,6 +7,7 @@ from repsketch.io.packing import pack_bits
 from repsketch.io.records import ROW_GROUP_STRIDE, Section
 from support.rsk.build import bare_file, with_bytes
 from support.rsk.cases import FLOAT, INTEGER, Bad, all_bad, new_cases
+from support.rsk.stages import BAD_STAGES, stage_sections, staged_file
 
 CASES, case = new_cases()
 
@@ -44,6 +45,7 @@ def _():
     }
     ternary = TERNARY | {"flags": INDICES, "n_rows": 2_000, "n_codes": 2_000}
     files["ternary pool"] = bare_file({Section.INDICES: pack_bits(np.arange(2_000), 11)}, ternary, **wide(10_000))
+    files["zeros of a sparse matrix"] = staged_file(stage_sections(9_000, 9_000, is_sparse=True), 9_000, 9_000)
     one_row = bare_file()
     limits = {"max_memory": 1 << 20}
     return all_bad(Status.MEMORY_CAP, files) | {
@@ -73,6 +75,8 @@ def _():
         "a decode of many rows": bare_file({Section.DECODE: bytes(4_000_000)}, decoded, n_outputs=1_000),
     }.items():
         bad[name] = Bad(data, Status.WORK_CAP, limits={"max_work": 999_999, "max_memory": 2**63})
+    sparse = staged_file(stage_sections(1_000, 1_000, is_sparse=True), 1_000, 1_000)
+    bad["a stage"] = Bad(sparse, Status.WORK_CAP, limits={"max_work": 999_999})
     bad["one operation"] = Bad(bare_file(), Status.WORK_CAP, limits={"max_work": 1})
     return bad
 
@@ -96,4 +100,4 @@ def _():
     files["the difference of two levels"] = bare_file(counters, between)
     several = {Section.LINEAR: np.full(MANY, 2.0**40, "<f4").tobytes(), Section.OFFSET: np.float32(2.0**126).tobytes()}
     files["offset and linear term together"] = bare_file(several, {"hash": 2}, linear=1, **wide(MANY))
-    return all_bad(Status.MAGNITUDE, files)
+    return all_bad(Status.MAGNITUDE, files | BAD_STAGES[71])

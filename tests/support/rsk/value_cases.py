@@ -11,6 +11,7 @@ from repsketch.io.strings import encode_classes, encode_strings
 from repsketch.model.numbers import index_bits
 from support.rsk.build import field_of, sections_of, with_bytes, with_content, with_fields, with_sections
 from support.rsk.cases import FLOAT, INTEGER, INTERVALS, KERNEL, SHORT, all_bad, new_cases
+from support.rsk.stages import BAD_STAGES
 
 CASES, case = new_cases()
 
@@ -76,7 +77,7 @@ def _():
     files |= {
         f"ternary projection, {byte:#x}": with_bytes(FLOAT, Section.PROJECTION, 3, "B", byte) for byte in (2, 0x80)
     }
-    return all_bad(Status.COUNTER_RANGE, files)
+    return all_bad(Status.COUNTER_RANGE, files | BAD_STAGES[42])
 
 
 def _with_index(data: bytes, kind: int, n: int, limit: int, place: int, value: int) -> bytes:
