@@ -12,15 +12,10 @@ endif()
 # What predicts; and what only training needs, which is left out of rsk unless RSK_TRAINING is set.
 set(RSK_SOURCES
   rsk.c rsk_bounds.c rsk_digest.c rsk_extras.c rsk_family.c rsk_file.c rsk_hash.c rsk_magnitudes.c rsk_plan.c
-<<<<<<< HEAD
-  rsk_plan_lanes.c rsk_plan_rows.c rsk_row_group.c rsk_sections.c rsk_text.c rsk_totals.c)
-set(RSK_TRAINING_SOURCES rsk_kernel.c rsk_train.c rsk_trainer.c rsk_trainer_layout.c rsk_trainer_schedule.c
-  rsk_trainer_start.c)
-=======
   rsk_plan_lanes.c rsk_plan_rows.c rsk_plan_stages.c rsk_row_group.c rsk_sections.c rsk_stages.c rsk_text.c
   rsk_totals.c)
-set(RSK_TRAINING_SOURCES rsk_kernel.c rsk_train.c)
->>>>>>> stages
+set(RSK_TRAINING_SOURCES rsk_kernel.c rsk_train.c rsk_trainer.c rsk_trainer_layout.c rsk_trainer_schedule.c
+  rsk_trainer_start.c)
 
 set(_rsk_files ${RSK_SOURCES})
 if(RSK_TRAINING)
