@@ -107,7 +107,7 @@ def compress_with_effort(
     effort: "SearchEffort | None" = None,
 ) -> CompiledSketch:
     """``compress`` with the effort of its search given; None for the normal effort."""
-    require("torch", "train")
+    require("sklearn", "train")
     from .compare.compare import compare
     from .teacher.default import default_teacher
     from .teacher.out_of_fold import MAX_SECONDS, is_refittable, out_of_fold_outputs

@@ -5,24 +5,26 @@ enough.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from threading import Lock
 
 from ..errors import InputError
-from ..model.model import Model
 from .clock import OutOfTime, never
 from .effort import FitEffort
 from .families import CodeFamily, bit_family, threshold_family
-from .interpolated import Shape
-from .interpolated_trials import InterpolatedTrials
-from .recipes import Recipe
+from .recipes import GreedyRecipe
+from .stage_recipes import StageRecipe
+from .stage_shape import Shape
+from .stage_trials import StageTrials
 from .training_data import TrainingData
-from .trials import Base, GreedyTrials, Trial
+from .trials import GreedyTrials, Trial
 
 MAX_ENTRIES = 1 << 26  # training rows times values: half a gigabyte while they are read
 
+Recipe = GreedyRecipe | StageRecipe
+
 
 class RecipeFitter:
-    """Fits recipes to one table and one budget with one effort. Codes and interpolated rows are made once and shared.
+    """Fits recipes to one table and one budget with one effort. Codes are made once and shared. Threads may share it.
 
     Parameters
     ----------
@@ -40,59 +42,46 @@ class RecipeFitter:
         min_rows: int = 0,
     ) -> None:
         max_rows = MAX_ENTRIES // data.n_values
-        self.data, self.interpolated_data = (
-            data.subset(min(n, max_rows), seed) for n in (effort.n_rows, effort.n_interpolated_rows)
-        )
+        self.data, self.stage_data = data.subset(min(effort.n_rows, max_rows), seed), data.subset(max_rows, seed)
         self.budget, self.seed, self.effort = budget, seed, effort
         self.is_late, self.min_rows = is_late, min_rows
         self._families: dict[str, CodeFamily] = {}
-        self._trained: dict[Recipe, Model] = {}
+        self._lock = Lock()
 
     def _family(self, name: str) -> CodeFamily:
-        if name not in self._families:
-            make: dict[str, Callable[[], CodeFamily]] = {
-                "thresholds": lambda: threshold_family(self.data, self.data.ranged),
-                "fine thresholds": lambda: threshold_family(self.data, self.data.finely_ranged),
-                "bits": lambda: bit_family(self.data, self.seed),
-            }
-            self._families[name] = make[name]()
-        return self._families[name]
+        with self._lock:  # a second thread waits instead of making the codes again
+            if name not in self._families:
+                make: dict[str, Callable[[], CodeFamily]] = {
+                    "thresholds": lambda: threshold_family(self.data, self.data.ranged),
+                    "fine thresholds": lambda: threshold_family(self.data, self.data.finely_ranged),
+                    "bits": lambda: bit_family(self.data, self.seed),
+                }
+                self._families[name] = make[name]()
+            return self._families[name]
 
-    def _interpolated(self, recipe: Recipe) -> tuple[InterpolatedTrials, Shape | None]:
-        """Interpolated rows by a recipe, and the shape that fits the budget; None if no shape does."""
-        trials = InterpolatedTrials(self.interpolated_data, recipe, self.effort.n_steps, self.seed)
-        return trials, trials.shape(self.budget)
-
-    def fits(self, recipe: Recipe) -> bool:
-        """True if interpolated rows by this recipe fit the budget."""
-        return self._interpolated(recipe)[1] is not None
+    def shape(self, recipe: StageRecipe) -> Shape | None:
+        """The shape that a recipe gives, or None if none is as small as the budget."""
+        return StageTrials(self.stage_data, recipe, self.seed).shape(self.budget)
 
     def fit(self, recipe: Recipe) -> Trial | None:
         """The best model by this recipe, or None where none fits the budget or the time."""
-        if recipe.is_greedy:
-            return self._grow(recipe, self._family(recipe.family), recipe.n_concat)
-        trials, shape = self._interpolated(recipe)
+        if isinstance(recipe, GreedyRecipe):
+            return self._grow(recipe)
+        trials = StageTrials(self.stage_data, recipe, self.seed)
+        shape = trials.shape(self.budget)
         if shape is None:
             return None
-        alone = replace(recipe, n_stacked=0, shrinkage=0.0)
-        if alone not in self._trained:
-            try:
-                self._trained[alone] = trials.trained(shape, self.is_late)
-            except (InputError, OutOfTime):  # the first: coordinates too wide for integers
-                return None
-        model = self._trained[alone]
-        if not recipe.n_stacked:
-            return trials.trial(model, shape)
-        base = Base.of(model, self.data)
-        family = threshold_family(self.data, trials.inputs, is_fixed=True)
-        trial = self._grow(recipe, family, recipe.n_stacked, base)
-        return None if trial is None else replace(trial, n_steps=self.effort.n_steps)
+        n_steps = trials.n_steps(shape, self.effort.n_steps, self.effort.min_steps)
+        try:
+            return trials.trial(trials.trained(shape, n_steps, self.is_late), shape, n_steps)
+        except (InputError, OutOfTime):  # the first: a training that diverged
+            return None
 
-    def _grow(self, recipe: Recipe, family: CodeFamily, n_concat: int, base: Base | None = None) -> Trial | None:
-        effort = self.effort
+    def _grow(self, recipe: GreedyRecipe) -> Trial | None:
+        effort, family = self.effort, self._family(recipe.family)
         budget = min(self.budget, effort.max_bit_bytes) if family.name == "bits" else self.budget
         greedy = GreedyTrials(
-            self.data, family, n_concat, recipe.shrinkage, recipe.mixture, recipe.counter_type, budget, recipe.reuse,
-            self.seed, effort.max_rows, base, self.is_late, self.min_rows, effort.patience,
+            self.data, family, recipe.n_concat, recipe.shrinkage, recipe.mixture, recipe.counter_type, budget,
+            recipe.reuse, self.seed, effort.max_rows, self.is_late, self.min_rows, effort.patience,
         )  # fmt: skip
         return greedy.best(effort.refits, effort.shares)

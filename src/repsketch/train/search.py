@@ -1,23 +1,28 @@
-"""From training data and a budget to the best model: hyper-parameters by local search on a validation set.
+"""From training data and a budget to the best model: hyper-parameters by successive halving and local search.
 
-Three phases. Screening fits one recipe of each kind cheaply. A local search moves from the best of them to recipes that
-differ in one hyper-parameter. The best recipes of both are fitted again with more effort, and the one chosen is trained
-on all rows where these are few.
+Models of stages are trained in rounds: many recipes for few steps, then the best of them and variations of these for
+more steps, and so on. Greedy rows are screened beside the first round; where one comes close to the best, a local
+search over greedy recipes follows, and the best of them are fitted to all rows. All trials are scored on the same
+validation rows. The trial chosen is trained on all rows where these are few.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, count
+from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..progress import progress_bar
 from .clock import Clock
-from .effort import ALL, NORMAL, SearchEffort
+from .effort import ALL, NORMAL, FitEffort, Rung, SearchEffort
 from .families import MAX_BIT_BYTES
-from .fitter import RecipeFitter
-from .recipes import Recipe, first_recipes, neighbours
+from .fitter import Recipe, RecipeFitter
+from .parallel import Workers
+from .recipes import GreedyRecipe, first_greedy_recipes, greedy_neighbours
+from .stage_recipes import StageRecipe, first_stage_recipes, vary
+from .stage_trials import WORK_PER_STEP
 from .training_data import TrainingData
 from .trials import Trial
 
@@ -31,12 +36,14 @@ MAX_WORK = 80_000 << 10  # training rows times bytes of budget in the local sear
 RACE_BYTES = 1_024  # larger budgets compare the kinds of greedy rows at this size first
 FEWER_ROWS_FROM = 2_048  # bytes; above, fewer greedy rows than fit the budget may be best, and deeper ones
 DEEP_CONCAT = 5
-SCREENING_COST, FINAL_COST = 2, 9  # of a fit, in units of ``cost_of``
+SCREENING_COST, FINAL_COST = 2.0, 9.0  # of a greedy fit, in units of ``cost_of``
+COST_PER_WORK = 1 / 1e7  # of a fit of stages, in the same units: a third of a second
 MIN_COST_SHARE = 1 / 16
 MIN_GREEDY_ROWS = 400  # chosen even when the time is over: about a second
-MIN_INTERPOLATED_SECONDS = 3.0  # with less time, no interpolated rows: torch's optimisers take half of it to start
+MAX_SHARED_VARIATIONS = 200  # draws of a variation that is not known yet
 
 Fitted = list[tuple[Recipe, Trial]]  #: recipes and their trials, by rising validation loss
+Task = tuple[RecipeFitter, Recipe, float, float]  #: fitter, recipe, share of the time until it must begin, cost
 
 
 def search(
@@ -56,9 +63,9 @@ def search(
     budget : bytes of a model, at most
     time_limit : seconds, about
     change : gives the recipe to try in place of a recipe, or None to try none
-    effort : how much work to do; None for the normal effort, with fewer steps where there are few training rows
+    effort : how much work to do; None for the normal effort
     """
-    return _Search(data, budget, seed, time_limit, change, effort).run(progress)
+    return _Search(data, budget, seed, time_limit, change, effort or NORMAL).run(progress)
 
 
 class _Search:
@@ -71,101 +78,155 @@ class _Search:
         seed: int,
         time_limit: float | None,
         change: Callable[[Recipe], Recipe | None],
-        effort: SearchEffort | None,
+        effort: SearchEffort,
     ) -> None:
         n_train = len(data.train_rows)
-        self.data, self.budget, self.seed, self.change = data, budget, seed, change
+        self.data, self.budget, self.seed, self.change, self.effort = data, budget, seed, change, effort
         self.clock = Clock(time_limit)
-        self.effort = NORMAL.for_rows(n_train) if effort is None else effort
-        self.max_cost = min(1.0, max(MIN_COST_SHARE, n_train / self.effort.full_rows)) * self.effort.max_cost
-        self.max_train_rows = ALL if time_limit is None else max(1_000, int(self.effort.rows_per_second * time_limit))
-        self.screener = RecipeFitter(
-            data, budget, seed, self.effort.screening, self.clock.is_past(0.3), MIN_GREEDY_ROWS
-        )
+        self.max_cost = min(1.0, max(MIN_COST_SHARE, n_train / effort.full_rows)) * effort.max_cost
+        self.max_train_rows = ALL if time_limit is None else max(1_000, int(effort.rows_per_second * time_limit))
+        self.rng = np.random.default_rng([seed, 21])
 
     def run(self, progress: bool) -> list[Trial]:
         """All phases."""
-        firsts = self._first_recipes()
-        n_raced = sum(recipe.is_greedy for recipe in firsts) if self.budget > RACE_BYTES else 0
-        screening_cost = SCREENING_COST * (len(firsts) + n_raced)
-        total = screening_cost + self.max_cost + FINAL_COST * (self.effort.n_final + 1)
-        with progress_bar("searching", total, enabled=progress) as self.bar:
-            screened = self._screen(firsts)
-            self.bar.reach(screening_cost)
-            searched = self._search_locally(screened)
-            self.bar.reach(screening_cost + self.max_cost)
-            recipe, chosen, found = self._fit_finally(screened, searched)
-        others = [trial for _, trial in found if trial is not chosen]
-        return [self._retrained(recipe, chosen), *others]
+        with Workers() as self.workers:
+            self.screener = self._fitter(self.effort.screening, 0.3, MIN_GREEDY_ROWS)
+            firsts = self._changed(first_greedy_recipes(self.data))
+            stages = self._fitting(first_stage_recipes(self.data, self.effort.rungs[0].n_recipes, self.seed))
+            total = self._cost_of_all(len(firsts))
+            with progress_bar("searching", total, enabled=progress) as self.bar:
+                greedy, found = self._screen(firsts, stages)
+                if not greedy and not found:
+                    raise InputError(
+                        f"a budget of {self.budget} bytes for {self.data.X.shape[1]} columns and "
+                        f"{self.data.n_outputs} outputs: no sketch is so small. Raise the budget, or drop columns."
+                    )
+                found, searched = self._halve(found, greedy)
+                recipe, chosen, every = self._fit_finally(found, searched)
+            others = [trial for _, trial in every if trial is not chosen]
+            return [self._retrained(recipe, chosen), *others]
 
-    def _changed(self, recipes: Iterable[Recipe]) -> list[Recipe]:
+    def _cost_of_all(self, n_greedy: int) -> float:
+        raced = n_greedy if self.budget > RACE_BYTES else 0
+        rungs = sum(rung.n_recipes * WORK_PER_STEP * rung.n_steps * COST_PER_WORK for rung in self.effort.rungs)
+        return SCREENING_COST * (n_greedy + raced) + rungs + self.max_cost + FINAL_COST * (self.effort.n_final + 1)
+
+    def _fitter(self, effort: FitEffort, until: float, min_rows: int = 0) -> RecipeFitter:
+        is_past = self.clock.is_past(until)
+        return RecipeFitter(
+            self.data, self.budget, self.seed, effort, lambda: is_past() or self.workers.is_stopped(), min_rows
+        )
+
+    def _changed(self, recipes: Iterable[Recipe]) -> list[Any]:
         """The recipes that are tried in place of these, each once."""
         return list(dict.fromkeys(recipe for recipe in map(self.change, recipes) if recipe is not None))
 
-    def _fit(self, fitter: RecipeFitter, recipe: Recipe, until: float, cost: float) -> Trial | None:
-        """One fit, or None once the share ``until`` of the time is over."""
+    def _fitting(self, recipes: Iterable[StageRecipe]) -> list[StageRecipe]:
+        """The recipes that are tried in place of these and that fit the budget."""
+        changed = self._changed(recipes)
+        shapes = self.workers.map(self.screener.shape, changed)
+        return [recipe for recipe, shape in zip(changed, shapes, strict=True) if shape is not None]
+
+    def _fit(self, task: Task) -> Trial | None:
+        """One fit, or None once the share of the time is over."""
+        fitter, recipe, until, cost = task
         trial = None if self.clock.is_past(until)() else fitter.fit(recipe)
         self.bar.advance(cost, note=str(recipe))
         return trial
 
-    def _first_recipes(self) -> list[Recipe]:
-        """The recipes to screen; greedy ones alone if there is little time."""
-        effort = self.effort
-        firsts = self._changed(
-            first_recipes(self.data, self.screener.fits, effort.n_first, effort.few_rows, effort.n_first_of_few)
+    def _fit_all(self, tasks: Sequence[Task]) -> Fitted:
+        """Trials of all tasks, side by side."""
+        return _sorted((task[1], trial) for task, trial in zip(tasks, self.workers.map(self._fit, tasks), strict=True))
+
+    # ---- the first round ----
+
+    def _screen(self, firsts: list[GreedyRecipe], stages: list[StageRecipe]) -> tuple[Fitted, Fitted]:
+        """One cheap fit of each recipe, greedy ones and stages; one fit is made even when the time is over."""
+        greedy = self._race(firsts) if self.budget > RACE_BYTES else firsts
+        tasks: list[Task] = [(self.screener, recipe, 0.25, SCREENING_COST) for recipe in greedy]
+        if tasks:
+            tasks[0] = (*tasks[0][:2], float("inf"), SCREENING_COST)
+        tasks += self._tasks_of_rung(stages, self.effort.rungs[0], 0.3)
+        if tasks and not firsts:
+            tasks[0] = (*tasks[0][:2], float("inf"), tasks[0][3])
+        found = self._fit_all(tasks)
+        return [pair for pair in found if pair[0].is_greedy], [pair for pair in found if not pair[0].is_greedy]
+
+    def _race(self, firsts: list[GreedyRecipe]) -> list[GreedyRecipe]:
+        """With much room, greedy recipes are compared at fewer bytes first."""
+        racer = RecipeFitter(
+            self.data, RACE_BYTES, self.seed, self.effort.screening, self.clock.is_past(0.15), MIN_GREEDY_ROWS // 4
         )
-        greedy = [recipe for recipe in firsts if recipe.is_greedy]
-        return greedy if greedy and self.clock.seconds_left < MIN_INTERPOLATED_SECONDS else firsts
+        raced = self._fit_all([(racer, recipe, 0.1, SCREENING_COST) for recipe in firsts])
+        return self._changed(best_of_race(raced, self.data, self.budget)) or firsts
 
-    def _screen(self, firsts: list[Recipe]) -> Fitted:
-        """One cheap fit of each recipe; with much room, greedy ones are compared at fewer bytes first."""
-        data, budget = self.data, self.budget
-        if budget > RACE_BYTES:
-            greedy = [recipe for recipe in firsts if recipe.is_greedy]
-            racer = RecipeFitter(data, RACE_BYTES, self.seed, self.effort.screening, self.clock.is_past(0.15))
-            raced = _sorted((recipe, self._fit(racer, recipe, 0.1, SCREENING_COST)) for recipe in greedy)
-            best = self._changed(best_of_race(raced, data, budget))
-            firsts = [*(best or greedy), *(recipe for recipe in firsts if not recipe.is_greedy)]
-        screened: dict[Recipe, Trial | None] = {}
-        for recipe in firsts:
-            until = 0.2 if any(screened.values()) else float("inf")  # one fit is made even when the time is over
-            screened[recipe] = self._fit(self.screener, recipe, until, SCREENING_COST)
-        found = _sorted(screened.items())
-        if not found:
-            raise InputError(
-                f"a budget of {budget} bytes for {data.X.shape[1]} columns and {data.n_outputs} outputs: no sketch is "
-                "so small. Raise the budget, or drop columns."
-            )
-        return found
+    def _tasks_of_rung(self, recipes: Sequence[StageRecipe], rung: Rung, until: float) -> list[Task]:
+        fitter = self._fitter(replace(self.effort.final, n_steps=rung.n_steps, min_steps=rung.min_steps), until)
+        cost = rung.n_steps * WORK_PER_STEP * COST_PER_WORK
+        return [(fitter, recipe, until, cost) for recipe in recipes]
 
-    def _search_locally(self, screened: Fitted) -> Fitted:
+    # ---- further rounds, and greedy rows beside them ----
+
+    def _halve(self, found: Fitted, greedy: Fitted) -> tuple[Fitted, Fitted]:
+        """Trials of all rounds of stages, and of the local search over greedy recipes."""
+        every, searched = list(found), list(greedy)
+        best = [*found, *greedy]
+        close = _close(_sorted(best), self.data)
+        starts = [recipe for recipe in close if recipe.is_greedy][: self.effort.n_starts]
+        if starts:
+            searched = _sorted([*greedy, *self._search_locally(starts)])
+        previous = found
+        for number, rung in enumerate(self.effort.rungs[1:], 1):
+            recipes = self._next_recipes(previous, rung, is_last=number == len(self.effort.rungs) - 1)
+            previous = self._fit_all(self._tasks_of_rung(recipes, rung, 0.6 + 0.1 * number))
+            every = _sorted([*every, *previous])
+            previous = previous or every
+        return every, searched
+
+    def _next_recipes(self, previous: Fitted, rung: Rung, is_last: bool) -> list[StageRecipe]:
+        """The best recipes of a round, and variations of them; in the last round, restarts."""
+        kept = [recipe for recipe, _ in previous[: rung.n_kept] if isinstance(recipe, StageRecipe)]
+        known, recipes = {recipe for recipe, _ in previous}, list(kept)
+        for turn in range(MAX_SHARED_VARIATIONS if kept else 0):
+            if len(recipes) >= rung.n_recipes:
+                break
+            source = kept[turn % len(kept)]
+            varied = replace(source, restart=source.restart + 1) if is_last else vary(source, self.data, self.rng)
+            fitting = self._fitting([varied])
+            if fitting and fitting[0] not in known and fitting[0] not in recipes:
+                recipes.append(fitting[0])
+        return recipes
+
+    def _search_locally(self, starts: list[GreedyRecipe]) -> Fitted:
         data, budget = self.data, self.budget
         n_rows = min(max(self.effort.local_search.n_rows, MAX_WORK // budget), self.max_train_rows)
-        effort = replace(self.effort.local_search, n_rows=n_rows)
-        fitter = RecipeFitter(data, budget, self.seed, effort, self.clock.is_past(0.7))
+        fitter = self._fitter(replace(self.effort.local_search, n_rows=n_rows), 0.6)
         return local_search(
-            _varied(_close(screened, data), self.effort.n_starts),
-            lambda recipe: self._changed(neighbours(recipe, data)),
-            lambda recipe: self._fit(fitter, recipe, 0.6, cost_of(recipe, budget)),
+            starts,
+            lambda recipe: self._changed(greedy_neighbours(recipe, data)),
+            lambda recipe: self._fit((fitter, recipe, 0.5, cost_of(recipe, budget))),
             lambda found: _varied(_close(found, data, LEADER_SHARE), N_LEADERS),
             lambda recipe: cost_of(recipe, budget),
             self.max_cost,
         )
 
-    def _fit_finally(self, screened: Fitted, searched: Fitted) -> tuple[Recipe, Trial, Fitted]:
-        """The recipe chosen, its trial, and all trials found; the best recipes are fitted with more effort first."""
+    # ---- the choice ----
+
+    def _fit_finally(self, found: Fitted, searched: Fitted) -> tuple[Recipe, Trial, Fitted]:
+        """The recipe chosen, its trial, and all trials; the best greedy recipes are fitted with more effort first."""
         effort = replace(self.effort.final, n_rows=min(self.effort.final.n_rows, self.max_train_rows))
         if self.budget > FEWER_ROWS_FROM:
             effort = replace(effort, shares=(1.0, 0.5, 0.25))
-        fitter = RecipeFitter(self.data, self.budget, self.seed, effort, self.clock.is_past(1.0))
-        best = _varied(_close(searched or screened, self.data), self.effort.n_final)
-        final = [(recipe, self._fit(fitter, recipe, 0.9, FINAL_COST)) for recipe in best]
-        found = _sorted([*final, *searched, *screened])
-        recipe, chosen = smallest_of_the_best(found)
-        again = dict(final).get(recipe) or self._fit(fitter, recipe, 0.9, FINAL_COST)
-        if again is not None and is_as_good(again, chosen):  # a short fit may be best by luck alone
-            chosen = again
-        return recipe, chosen, found
+        fitter = self._fitter(effort, 1.0)
+        close = _close(_sorted([*found, *searched]), self.data)
+        best = [recipe for recipe in close if recipe.is_greedy][: self.effort.n_final]
+        final = self._fit_all([(fitter, recipe, 0.9, FINAL_COST) for recipe in best])
+        every = _sorted([*final, *searched, *found])
+        recipe, chosen = smallest_of_the_best(every)
+        if recipe.is_greedy:  # a fit to few rows may be best by luck alone
+            again = dict(final).get(recipe) or self._fit((fitter, recipe, 0.9, FINAL_COST))
+            chosen = again if again is not None and is_as_good(again, chosen) else chosen
+        return recipe, chosen, every
 
     def _retrained(self, recipe: Recipe, chosen: Trial) -> Trial:
         """The chosen model trained again on all rows, by the same recipe and for as long.
@@ -178,7 +239,7 @@ class _Search:
         is_late = self.clock.is_past(1.1)
         refits = () if chosen.refit is None else (chosen.refit,)
         effort = replace(
-            self.effort.final, n_rows=ALL, n_interpolated_rows=ALL, n_steps=chosen.n_steps, refits=refits,
+            self.effort.final, n_rows=ALL, n_steps=chosen.n_steps, min_steps=chosen.n_steps, refits=refits,
             shares=(1.0,), max_rows=chosen.n_rows,
         )  # fmt: skip
         again = RecipeFitter(self.data.on_all_rows(), self.budget, self.seed, effort, is_late).fit(recipe)
@@ -188,11 +249,11 @@ class _Search:
 
 
 def local_search(
-    starts: list[Recipe],
-    near: Callable[[Recipe], Iterable[Recipe]],
-    fit: Callable[[Recipe], Trial | None],
-    leaders: Callable[[Fitted], list[Recipe]],
-    cost: Callable[[Recipe], float],
+    starts: list[GreedyRecipe],
+    near: Callable[[Any], Iterable[Any]],
+    fit: Callable[[Any], Trial | None],
+    leaders: Callable[[Fitted], list[Any]],
+    cost: Callable[[Any], float],
     max_cost: float,
 ) -> Fitted:
     """Trials on the way from ``starts`` to neighbours of the best recipe so far, by rising validation loss.
@@ -219,15 +280,15 @@ def local_search(
     return found
 
 
-def cost_of(recipe: Recipe, budget: int) -> float:
+def cost_of(recipe: GreedyRecipe, budget: int) -> float:
     """About how long a fit in the local search takes, in thirds of a second.
 
-    >>> [cost_of(Recipe(family, 0.5), 4096) for family in ("thresholds", "bits", "interpolated")]
-    [3.0, 8.0, 3.0]
+    >>> [cost_of(GreedyRecipe(family, 0.5), 4096) for family in ("thresholds", "bits")]
+    [3.0, 8.0]
     """
     if recipe.family == "bits":
         return min(max(2.0, budget / 512), MAX_BIT_BYTES / 512)
-    return min(max(1.0, budget / 1024), 3.0) if recipe.is_greedy else 3.0
+    return min(max(1.0, budget / 1024), 3.0)
 
 
 def is_as_good(trial: Trial, other: Trial) -> bool:
@@ -247,7 +308,7 @@ def smallest_of_the_best(found: Fitted) -> tuple[Recipe, Trial]:
     return next(pair for pair in as_good if pair[1].fitted.nbytes <= max_nbytes)
 
 
-def best_of_race(raced: Fitted, data: TrainingData, budget: int) -> list[Recipe]:
+def best_of_race(raced: Fitted, data: TrainingData, budget: int) -> list[Any]:
     """The greedy recipes close to the best at few bytes and, with much room, as many deeper ones.
 
     Of rows over seeded bits, which take the longest to grow, only the best recipe.
@@ -263,7 +324,7 @@ def _sorted(pairs: Iterable[tuple[Recipe, Trial | None]]) -> Fitted:
     return sorted(((recipe, trial) for recipe, trial in pairs if trial is not None), key=lambda pair: pair[1].loss)
 
 
-def _close(found: Fitted, data: TrainingData, share: float = CLOSE_SHARE) -> list[Recipe]:
+def _close(found: Fitted, data: TrainingData, share: float = CLOSE_SHARE) -> list[Any]:
     """The best recipe and those close to it, by a share of what it explains; none of none."""
     if not found:
         return []
@@ -273,7 +334,7 @@ def _close(found: Fitted, data: TrainingData, share: float = CLOSE_SHARE) -> lis
     return [recipe for recipe, trial in found if trial.loss <= least + share * abs(constant - least)]
 
 
-def _varied(recipes: list[Recipe], n: int) -> list[Recipe]:
+def _varied(recipes: list[Any], n: int) -> list[Any]:
     """``n`` of the recipes: the first of each family, then the others, in their order."""
     firsts = list({recipe.family: recipe for recipe in reversed(recipes)}.values())
     order = [recipe for recipe in recipes if recipe in firsts] + [recipe for recipe in recipes if recipe not in firsts]

@@ -9,7 +9,6 @@ import numpy as np
 from ..model.inputs import LARGEST_VALUE, Inputs
 from .candidates import Thresholds
 from .columns import find_kinds, projected_inputs, ranged_inputs, standard_inputs
-from .interpolated import TrainingRows
 from .metric import Metric
 from .objective import CLASSIFICATION_LOSS, REGRESSION_LOSSES, Objective, center_of, objective_of
 
@@ -229,14 +228,6 @@ class TrainingData:
         """Codes on single columns over the training and the validation rows."""
         train = Thresholds.between(inputs.values(self.X[self.train_rows]), inputs.kinds)
         return train, train.over(inputs.values(self.X[self.validation_rows]))
-
-    def training_rows(self, inputs: Inputs, rows: np.ndarray, mixture: float) -> TrainingRows:
-        """Some rows as interpolated rows are trained on them."""
-        soft_labels = None if self.soft_labels is None else self.soft_labels[rows]
-        weights = None if self.weights is None else self.weights[rows]
-        return TrainingRows(
-            inputs.values(self.X[rows]).T, self.labels[rows], soft_labels, mixture, self.loss, self.level, weights
-        )
 
 
 def scale_of(labels: np.ndarray, loss: str, level: float, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

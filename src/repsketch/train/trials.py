@@ -41,7 +41,7 @@ class Trial:
     losses : of ``fitted`` on the validation rows, as ``TrainingData.validation_losses`` gives them
     fitted : the model fitted to the training rows
     refit, n_rows : how the greedy rows were refitted, and how many there are; None and 0 without
-    n_steps : steps of gradient descent; 0 without interpolated rows
+    n_steps : steps of gradient descent; 0 for greedy rows
     retrained : the model trained again on training and validation rows, or None
     """
 
@@ -64,20 +64,6 @@ class Trial:
         return self.fitted if self.retrained is None else self.retrained
 
 
-@dataclass(frozen=True, eq=False)
-class Base:
-    """A fitted model that greedy rows are added to, and its outputs (n, C) for training and validation rows."""
-
-    model: Model
-    train: np.ndarray
-    validation: np.ndarray
-
-    @classmethod
-    def of(cls, model: Model, data: TrainingData) -> "Base":
-        """A model with its outputs, in units of the targets."""
-        return cls(model, *(model_outputs(model, data, rows) for rows in (data.train_rows, data.validation_rows)))
-
-
 def model_outputs(model: Model, data: TrainingData, rows: np.ndarray) -> np.ndarray:
     """Outputs (m, C) of a model for rows (m,) of the data, in units of the targets."""
     outputs = [query(model, data.X[block]) for block in np.array_split(rows, -(-len(rows) // _BLOCK_ROWS))]
@@ -98,7 +84,6 @@ class GreedyTrials:
     reuse: float = 0.0
     seed: int = 0
     max_rows: int = MAX_ROWS
-    base: Base | None = None
     is_late: Callable[[], bool] = never  # once True, growing and refitting stop
     min_rows: int = 0  # rows that are chosen even then
     patience: int = PATIENCE
@@ -111,22 +96,14 @@ class GreedyTrials:
         data, fields = self.data, self._offset_fields(offset)
         inputs, pooled = self.family.store(codes)
         rows = summed_rows(pooled, counters, self.counter_type, data.unit * step)
-        if self.base is not None:
-            model = self.base.model
-            return replace(model, row_groups=(*model.row_groups, replace(rows, source="values")), **fields)
         return Model(inputs, None, (rows,), task=data.task, classes=data.classes, **fields)
 
-    @property
-    def _middle(self) -> np.ndarray:
-        """(C,) constant outputs that the offset of these rows is added to."""
-        return self.data.middle if self.base is None else self.base.model.offset
-
     def _offset_fields(self, offset: np.ndarray | float) -> dict[str, Any]:
-        return stored_offset(self._middle + self.data.unit * offset, self.data.task)
+        return stored_offset(self.data.middle + self.data.unit * offset, self.data.task)
 
     def _deployed(self, offset: np.ndarray) -> np.ndarray:
         """An offset (C,) of these rows, rounded as it is stored."""
-        return (self._offset_fields(offset)["offset"] - self._middle) / self.data.unit
+        return (self._offset_fields(offset)["offset"] - self.data.middle) / self.data.unit
 
     @cached_property
     def objective(self) -> Objective:
@@ -136,11 +113,8 @@ class GreedyTrials:
     @cached_property
     def grown(self) -> GreedyRows:
         """Rows grown on the training rows until the budget is used up; early-stopped on the validation rows."""
-        validation, base = self.data.validation_objective, self.base
-        if base is None:
-            outputs = np.repeat(self.objective.start()[None], len(self.data.validation_rows), axis=0)
-        else:
-            outputs = base.validation.copy()
+        validation = self.data.validation_objective
+        outputs = np.repeat(self.objective.start()[None], len(self.data.validation_rows), axis=0)
         best, best_at = np.inf, 0
 
         def is_done(codes: list[list[int]], values: list[np.ndarray]) -> bool:
@@ -156,8 +130,7 @@ class GreedyTrials:
 
         rows = grow_rows(
             self.family.train, self.objective, self.max_rows, self.n_concat, shrinkage=self.shrinkage, reuse=self.reuse,
-            outputs=None if self.base is None else self.base.train, n_searched=self.family.n_searched,
-            is_done=is_done, seed=self.seed,
+            n_searched=self.family.n_searched, is_done=is_done, seed=self.seed,
         )  # fmt: skip
         return rows.first(self._n_rows(rows.codes))
 
@@ -197,19 +170,16 @@ class GreedyTrials:
     def trial(self, share: float, refit: Refit, n_sweeps: int = 4) -> Trial:
         """A share of the rows, from the first on, with counters refitted and rounded to their stored grid."""
         n_rows = max(1, round(share * len(self.grown.codes)))
-        data, rows, base = self.data, self.grown.first(n_rows), self.base
+        data, rows = self.data, self.grown.first(n_rows)
         towards = rows.values if refit.is_proximal else None
-        outputs = None if base is None else base.train
         largest = int(LARGEST[self.counter_type])
-        fit = partial(sweep, objective=self.objective, n_sweeps=n_sweeps, strength=refit.strength, towards=towards,
-                      outputs=outputs)  # fmt: skip
+        fit = partial(sweep, objective=self.objective, n_sweeps=n_sweeps, strength=refit.strength, towards=towards)
         fitted = fit(rows)
         grid = grid_for(fitted.values, largest, 0.99 if largest < 100 else 1.0)
         fitted = fit(fitted, grid=grid)
         fitted = replace(fitted, offset=self._deployed(fitted.offset))
         validation = replace(fitted, buckets=self._validation_buckets[:n_rows])
-        losses = data.validation_losses(outputs_of(validation, None if base is None else base.validation))
+        losses = data.validation_losses(outputs_of(validation))
         name = f"{self.family.name} K={self.n_concat} L={n_rows} {self.counter_type} rate={self.shrinkage:g} {refit}"
-        name = name if base is None else f"interpolated + {name}"
         model = self._model(rows.codes, grid.multiples(fitted.values), grid.step, fitted.offset)
         return Trial(name, losses, model, refit, n_rows)

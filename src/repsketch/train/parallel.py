@@ -1,0 +1,47 @@
+"""Fits side by side in threads: the C core releases the interpreter's lock while it trains."""
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import TypeVar
+
+MAX_THREADS = 4
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def n_threads() -> int:
+    """Threads to train in: the processors that this process may use, at most ``MAX_THREADS``."""
+    if hasattr(os, "sched_getaffinity"):
+        return min(MAX_THREADS, len(os.sched_getaffinity(0)))
+    return min(MAX_THREADS, os.cpu_count() or 1)
+
+
+class Workers:
+    """Threads that fit models. Once an exception or Ctrl-C ends the ``with`` block, ``is_stopped`` is True.
+
+    >>> with Workers(2) as workers:
+    ...     workers.map(abs, [-1, 2])
+    [1, 2]
+    """
+
+    def __init__(self, n: int | None = None) -> None:
+        self._pool = ThreadPoolExecutor(n or n_threads(), thread_name_prefix="repsketch")
+        self._stopped = Event()
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def is_stopped(self) -> bool:
+        """True once fits should end early."""
+        return self._stopped.is_set()
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """The results in the order of the items, once all are there; their order of execution changes nothing."""
+        return list(self._pool.map(function, items))

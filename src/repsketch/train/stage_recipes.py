@@ -1,0 +1,142 @@
+"""Recipes of sketches trained by gradient descent: stages of tables with rows behind them, and int8 networks.
+
+A recipe and a budget give a shape. The search starts from a few recipes of every kind and goes on with variations of
+the best.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .columns import SCALINGS
+from .recipes import MIXTURES, TEACHER_SHARES, has_numbers
+from .training_data import TrainingData
+
+#: The values that a hyper-parameter may have, in order: a variation takes the next or the previous one.
+VALUES: dict[str, tuple[Any, ...]] = {
+    "n_hidden": (0, 1, 2, 3),
+    "n_entries": (4, 8, 16),
+    "taper": (0.35, 0.5, 0.7, 1.0),
+    "rows_per_component": (1, 2, 4),
+    "matrix_bits": (4, 8),
+    "sparsity": (0.0, 0.3, 0.5, 0.7, 0.85),
+    "size": (0.12, 0.25, 0.5, 0.75, 1.0),
+    "scaling": SCALINGS,
+    "noise": (0.0, 0.05, 0.1, 0.3, 0.6),
+    "weight_decay": (0.0, 0.03, 0.1, 0.3, 1.0),
+    "learning_rate": (0.005, 0.01, 0.02, 0.04),
+    "mixture": TEACHER_SHARES,
+    "activation": ("table", "relu"),
+}
+FEW_ROWS = 100  # training rows per column; classifiers with fewer are started with noise added to the inputs
+WIDE = 24  # values from which sparse matrices are among the first recipes
+MAX_VARIED = 2  # hyper-parameters that a variation changes
+
+
+@dataclass(frozen=True)
+class StageRecipe:
+    """The hyper-parameters of a model trained by gradient descent.
+
+    Attributes
+    ----------
+    mixture : weight of the soft labels in the loss; the labels have the rest
+    n_hidden : hidden stages before the rows, or hidden layers of a network
+    activation : "table", with interpolated rows behind the last stage; or "relu", a network without rows
+    n_entries : of a table, and levels of a row
+    taper : width of a stage over that of the one before
+    rows_per_component : rows over each coordinate, without hidden stages; those beyond the first read signed sums
+    matrix_bits : of the matrices behind the first, which has 8
+    sparsity : share of every matrix that is pruned
+    size : share of the budget to use
+    scaling : how numeric columns are scaled, one of ``SCALINGS``
+    noise : standard deviation of the noise added to standardised inputs during training
+    weight_decay, learning_rate : of the gradient descent
+    restart : number of the restart; another one is trained from other random parameters
+    """
+
+    is_greedy: ClassVar[bool] = False
+    family: ClassVar[str] = "stages"
+
+    mixture: float
+    n_hidden: int = 1
+    activation: str = "table"
+    n_entries: int = 8
+    taper: float = 0.7
+    rows_per_component: int = 1
+    matrix_bits: int = 8
+    sparsity: float = 0.0
+    size: float = 1.0
+    scaling: str = "standard"
+    noise: float = 0.0
+    weight_decay: float = 0.03
+    learning_rate: float = 0.02
+    restart: int = 0
+
+    def __str__(self) -> str:
+        kind = f"tables of {self.n_entries}" if self.activation == "table" else "ReLU"
+        stages = f"{self.n_hidden} hidden stage{'s' * (self.n_hidden != 1)} of {kind}"
+        pruned = f", {self.sparsity:.0%} pruned" if self.sparsity else ""
+        return f"{stages}{pruned} (learning rate {self.learning_rate:g}, weight decay {self.weight_decay:g})"
+
+
+def first_stage_recipes(data: TrainingData, n: int, seed: int) -> list[StageRecipe]:
+    """The ``n`` recipes that a search starts from: a few of every kind, then variations of them."""
+    firsts = list(dict.fromkeys(_designed(data)))
+    rng = np.random.default_rng([seed, 20])
+    while len(firsts) < n:
+        varied = vary(firsts[int(rng.integers(len(firsts)))], data, rng)
+        if varied not in firsts:
+            firsts.append(varied)
+    return firsts[:n]
+
+
+def _designed(data: TrainingData) -> Iterator[StageRecipe]:
+    """Recipes that differ in what matters most: stages, then sizes and regularisation."""
+    is_few = data.task == "classification" and len(data.train_rows) < FEW_ROWS * data.n_columns
+    plain = StageRecipe(MIXTURES[data.task], noise=0.3 if is_few else 0.0)
+    if data.soft_labels is None:
+        plain = replace(plain, mixture=0.0)
+    entries = 4 if data.n_outputs > 2 else 8  # of many classes, most bytes of a row are its decode vector
+    yield from (replace(plain, n_hidden=n, n_entries=entries) for n in (1, 0, 2))
+    yield replace(plain, n_hidden=2, activation="relu")
+    yield replace(plain, n_hidden=0, n_entries=entries, rows_per_component=2, weight_decay=0.3)
+    if data.n_values >= WIDE:
+        yield from (replace(plain, n_hidden=n, sparsity=0.7, n_entries=entries) for n in (0, 1))
+        yield replace(plain, n_hidden=1, activation="relu", sparsity=0.7)
+    yield replace(plain, n_hidden=1, n_entries=entries, weight_decay=0.3, size=0.5)
+    yield replace(plain, n_hidden=0, size=0.25, weight_decay=0.3)
+    if has_numbers(data):
+        yield replace(plain, n_hidden=0, n_entries=4, scaling="common")
+    yield replace(plain, n_hidden=2, n_entries=4, taper=0.5, learning_rate=0.04)
+    yield replace(plain, n_hidden=1, activation="relu", weight_decay=0.3)
+    for mixture, n_hidden in product((0.0, 0.9) if data.soft_labels is not None else (), (0, 1)):
+        yield replace(plain, n_hidden=n_hidden, mixture=mixture)
+
+
+def vary(recipe: StageRecipe, data: TrainingData, rng: np.random.Generator) -> StageRecipe:
+    """The recipe with one or two hyper-parameters moved to a neighbouring value."""
+    names = [name for name in VALUES if _matters(name, recipe, data)]
+    changes: dict[str, Any] = {}
+    for name in rng.permutation(names)[: 1 + int(rng.integers(MAX_VARIED))]:
+        choices = VALUES[str(name)]
+        place = choices.index(getattr(recipe, str(name)))
+        near = [other for other in (place - 1, place + 1) if 0 <= other < len(choices)]
+        changes[str(name)] = choices[near[int(rng.integers(len(near)))]]
+    varied = replace(recipe, **changes)
+    return varied if varied.activation == "table" or varied.n_hidden else replace(varied, n_hidden=1)
+
+
+def _matters(name: str, recipe: StageRecipe, data: TrainingData) -> bool:
+    """True if another value of this hyper-parameter gives another model."""
+    if name in ("n_entries", "rows_per_component") and recipe.activation == "relu":
+        return False
+    if name == "rows_per_component" and recipe.n_hidden:
+        return False
+    if name in ("taper", "matrix_bits") and recipe.n_hidden == 0:
+        return False
+    if name == "mixture" and data.soft_labels is None:
+        return False
+    return name != "scaling" or has_numbers(data)

@@ -1,0 +1,123 @@
+"""Models of stages within a budget: the shape that a recipe gives, its training, and its validation score."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from ..errors import InputError
+from ..model.inputs import Inputs
+from ..model.model import Model
+from .clock import OutOfTime, never
+from .stage_assembly import assemble, nbytes_of
+from .stage_recipes import StageRecipe
+from .stage_shape import NetworkHead, RowsHead, Shape, StageShape
+from .stages import MAX_BATCH, LabelledRows, Schedule, train
+from .training_data import TrainingData
+from .trials import Trial, model_outputs
+
+MAX_WIDTH = 1_024  # of the first stage
+MAX_EPOCHS = 1_000
+#: Work of a step in units of one entry of a matrix: what every step costs, and every coordinate.
+STEP_WORK, COORDINATE_WORK = 340, 10
+WORK_PER_STEP = 2_500  # of a model of about 1 KB, which is trained for all steps; larger ones for fewer
+_LOSSES = {"squared_error": "squared", "absolute_error": "absolute", "quantile": "quantile"}
+_SEED_STEP = 7_919  # between the seeds of two restarts
+
+
+@dataclass(frozen=True, eq=False)
+class StageTrials:
+    """Models of one recipe."""
+
+    data: TrainingData
+    recipe: StageRecipe
+    seed: int = 0
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """How the columns become values."""
+        return self.data.projected(self.recipe.scaling)
+
+    def nbytes(self, shape: Shape) -> int:
+        """Bytes of a model of this shape."""
+        return nbytes_of(shape, self.inputs, self.data.n_outputs, self.data.task)
+
+    def shape(self, budget: int) -> Shape | None:
+        """The widest shape within the recipe's share of the budget, or None if none is so small."""
+        low, high = 0, MAX_WIDTH
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = self.nbytes(self._shape(middle)) <= self.recipe.size * budget
+            low, high = (middle, high) if fits else (low, middle - 1)
+        return self._shape(low) if low else None
+
+    def _shape(self, width: int) -> Shape:
+        """The shape whose first stage has this width."""
+        recipe, data = self.recipe, self.data
+        n_stages = recipe.n_hidden + (recipe.activation == "table")
+        widths = [max(1, round(width * recipe.taper**k)) for k in range(n_stages)]
+        bits = [8, *[recipe.matrix_bits] * (n_stages - 1)]
+        # A linear term that takes more bytes than the first matrix is not worth them.
+        has_linear = data.n_outputs <= self.inputs.n_values
+        hidden = tuple(
+            StageShape(
+                widths[k], recipe.activation, recipe.n_entries, bits[k], recipe.sparsity,
+                has_linear and recipe.activation == "table",
+            )
+            for k in range(recipe.n_hidden)
+        )  # fmt: skip
+        if recipe.activation == "relu":
+            return Shape(hidden, NetworkHead())
+        n_rows = widths[-1] * (1 if hidden else recipe.rows_per_component)
+        head = RowsHead(widths[-1], n_rows, recipe.n_entries, data.n_outputs > 2, has_linear, bits[-1], recipe.sparsity)
+        return Shape(hidden, head)
+
+    def work(self, shape: Shape) -> float:
+        """Work of a step, in units of one entry of a matrix and a batch of 256 rows."""
+        widths = [self.inputs.n_values, *shape.widths]
+        entries = sum(n * p for n, p in pairwise(widths))
+        n_rows = 0 if shape.rows is None else shape.rows.n_rows
+        entries += max(n_rows, shape.widths[-1]) * self.data.n_outputs
+        work = STEP_WORK + entries + COORDINATE_WORK * (sum(shape.widths) + n_rows)
+        return work * Schedule().batch_of(len(self.data.train_rows)) / MAX_BATCH
+
+    def n_steps(self, shape: Shape, n_steps: int, min_steps: int) -> int:
+        """Steps to train for: ``n_steps`` of a small model, at least ``min_steps`` of a large one, fewer for few rows."""
+        n_rows = len(self.data.train_rows)
+        most = MAX_EPOCHS * max(1, n_rows // Schedule().batch_of(n_rows))
+        affordable = int(n_steps * WORK_PER_STEP / self.work(shape))
+        return max(1, min(n_steps, most, max(min_steps, affordable)))
+
+    def _rows(self, rows: np.ndarray) -> LabelledRows:
+        data = self.data
+        soft_labels, weights = (None if each is None else each[rows] for each in (data.soft_labels, data.weights))
+        values = self.inputs.values(data.X[rows]).T.astype(np.int16)
+        return LabelledRows(values, data.labels[rows], soft_labels, weights)
+
+    def trained(self, shape: Shape, n_steps: int, is_late: Callable[[], bool] = never) -> Model:
+        """A model of this shape, trained; raises ``OutOfTime`` once ``is_late``."""
+        data, recipe = self.data, self.recipe
+
+        def check_time(n_steps: int) -> None:
+            if is_late():
+                raise OutOfTime
+
+        loss = _LOSSES.get(data.loss, "logistic" if data.n_outputs == 1 else "softmax")
+        mixture = 0.0 if data.soft_labels is None else recipe.mixture
+        found = train(
+            self._rows(data.train_rows), self._rows(data.validation_rows), shape,
+            Schedule(n_steps, recipe.learning_rate, recipe.weight_decay, recipe.noise, mixture),
+            loss=loss, level=data.level, largest=self.inputs.largest, on_piece=check_time,
+            seed=(self.seed + _SEED_STEP * recipe.restart) % 2**32,
+        )  # fmt: skip
+        return assemble(found, self.inputs, data.unit, data.middle, task=data.task, classes=data.classes)
+
+    def trial(self, model: Model, shape: Shape, n_steps: int) -> Trial:
+        """A trained model with its validation losses."""
+        data = self.data
+        losses = data.validation_losses(model_outputs(model, data, data.validation_rows))
+        if not np.isfinite(losses).all():
+            raise InputError("the training diverged.")
+        return Trial(f"{self.recipe}, widths {shape.widths}, {n_steps} steps", losses, model, n_steps=n_steps)
