@@ -31,18 +31,18 @@ for name, n_examples in (("many", 200), ("few", 25)):
 @pytest.fixture
 def brief_effort():
     """The effort of a search of few and short fits, for tests of anything but accuracy."""
-    from repsketch.train.effort import SearchEffort
+    from repsketch.train.effort import Rung, SearchEffort
 
-    effort = SearchEffort(n_first=2, n_first_of_few=2, max_cost=3.0, n_final=1)
-    return effort.with_fits(lambda fit: replace(fit, n_steps=30, refits=fit.refits[:2]))
+    effort = SearchEffort(rungs=(Rung(6, 0, 60, 60), Rung(3, 2, 200, 200)), max_cost=3.0, n_final=1)
+    return effort.with_fits(lambda fit: replace(fit, refits=fit.refits[:2]))
 
 
 @pytest.fixture
 def brief_training(brief_effort, monkeypatch):
     """``compress`` with this effort, where no effort can be passed: the public call, the commands."""
-    from repsketch.train import search
+    from repsketch.train import effort
 
-    monkeypatch.setattr(search, "NORMAL", brief_effort)
+    monkeypatch.setitem(effort.EFFORTS, "normal", brief_effort)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ pytest.importorskip("sklearn")
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from repsketch import SketchClassifier, SketchRegressor
+from repsketch.train.effort import EFFORTS
 
 #: The first fit that is found is taken, which is soon; a small one, which is sooner.
 HURRIED = {"time_limit": 1e-3, "budget": "512B"}
@@ -21,7 +22,7 @@ def test_scikit_learn_contract_as_shipped(estimator, check, brief_effort, monkey
     asks_for_accuracy = check.func.__name__.endswith("_train") and not check.keywords
     if not asks_for_accuracy:
         few_rows = brief_effort.with_fits(lambda fit: replace(fit, max_rows=60, refits=fit.refits[:1]))
-        monkeypatch.setattr("repsketch.train.search.NORMAL", few_rows)
+        monkeypatch.setitem(EFFORTS, "normal", few_rows)
     check(estimator)
 
 

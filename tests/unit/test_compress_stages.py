@@ -16,11 +16,11 @@ from repsketch.teacher.out_of_fold import MAX_SECONDS
 from repsketch.train import clock
 from repsketch.train.effort import SCREENING
 from repsketch.train.fitter import RecipeFitter
-from repsketch.train.recipes import Recipe
+from repsketch.train.recipes import GreedyRecipe
 
 X = np.random.default_rng(0).normal(size=(300, 3)).astype(np.float32)
 Y = X[:, 0] + 0.1 * X[:, 1]
-GREEDY = Recipe("thresholds", 0.0, n_concat=2, counter_type="int8")
+GREEDY = GreedyRecipe("thresholds", 0.0, n_concat=2, counter_type="int8")
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Event
 from typing import TypeVar
 
 MAX_THREADS = 4
 
-Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -20,10 +19,10 @@ def n_threads() -> int:
 
 
 class Workers:
-    """Threads that fit models. Once an exception or Ctrl-C ends the ``with`` block, ``is_stopped`` is True.
+    """Threads that fit models. When the ``with`` block ends, also by an exception or Ctrl-C, ``is_stopped`` is True.
 
     >>> with Workers(2) as workers:
-    ...     workers.map(abs, [-1, 2])
+    ...     workers.map([lambda: 1, lambda: 2])
     [1, 2]
     """
 
@@ -42,6 +41,10 @@ class Workers:
         """True once fits should end early."""
         return self._stopped.is_set()
 
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """The results in the order of the items, once all are there; their order of execution changes nothing."""
-        return list(self._pool.map(function, items))
+    def submit(self, job: Callable[[], Result]) -> Future[Result]:
+        """Begin a job; its ``result()`` waits for it."""
+        return self._pool.submit(job)
+
+    def map(self, jobs: Iterable[Callable[[], Result]]) -> list[Result]:
+        """The results of all jobs in their order, once all are there."""
+        return [future.result() for future in [self.submit(job) for job in jobs]]

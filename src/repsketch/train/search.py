@@ -8,6 +8,7 @@ validation rows. The trial chosen is trained on all rows where these are few.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, count
 from typing import Any
 
@@ -86,11 +87,12 @@ class _Search:
         self.max_cost = min(1.0, max(MIN_COST_SHARE, n_train / effort.full_rows)) * effort.max_cost
         self.max_train_rows = ALL if time_limit is None else max(1_000, int(effort.rows_per_second * time_limit))
         self.rng = np.random.default_rng([seed, 21])
+        self.workers = Workers()
+        self.screener = self._fitter(effort.screening, 0.3, MIN_GREEDY_ROWS)
 
     def run(self, progress: bool) -> list[Trial]:
         """All phases."""
-        with Workers() as self.workers:
-            self.screener = self._fitter(self.effort.screening, 0.3, MIN_GREEDY_ROWS)
+        with self.workers:
             firsts = self._changed(first_greedy_recipes(self.data))
             stages = self._fitting(first_stage_recipes(self.data, self.effort.rungs[0].n_recipes, self.seed))
             total = self._cost_of_all(len(firsts))
@@ -124,7 +126,7 @@ class _Search:
     def _fitting(self, recipes: Iterable[StageRecipe]) -> list[StageRecipe]:
         """The recipes that are tried in place of these and that fit the budget."""
         changed = self._changed(recipes)
-        shapes = self.workers.map(self.screener.shape, changed)
+        shapes = self.workers.map([partial(self.screener.shape, recipe) for recipe in changed])
         return [recipe for recipe, shape in zip(changed, shapes, strict=True) if shape is not None]
 
     def _fit(self, task: Task) -> Trial | None:
@@ -136,7 +138,8 @@ class _Search:
 
     def _fit_all(self, tasks: Sequence[Task]) -> Fitted:
         """Trials of all tasks, side by side."""
-        return _sorted((task[1], trial) for task, trial in zip(tasks, self.workers.map(self._fit, tasks), strict=True))
+        trials = self.workers.map([partial(self._fit, task) for task in tasks])
+        return _sorted((task[1], trial) for task, trial in zip(tasks, trials, strict=True))
 
     # ---- the first round ----
 
@@ -168,20 +171,17 @@ class _Search:
     # ---- further rounds, and greedy rows beside them ----
 
     def _halve(self, found: Fitted, greedy: Fitted) -> tuple[Fitted, Fitted]:
-        """Trials of all rounds of stages, and of the local search over greedy recipes."""
-        every, searched = list(found), list(greedy)
-        best = [*found, *greedy]
-        close = _close(_sorted(best), self.data)
+        """Trials of all rounds of stages, and of the local search over greedy recipes, which runs beside them."""
+        every, previous = list(found), found
+        close = _close(_sorted([*found, *greedy]), self.data)
         starts = [recipe for recipe in close if recipe.is_greedy][: self.effort.n_starts]
-        if starts:
-            searched = _sorted([*greedy, *self._search_locally(starts)])
-        previous = found
+        searching = self.workers.submit(partial(self._search_locally, starts)) if starts else None
         for number, rung in enumerate(self.effort.rungs[1:], 1):
             recipes = self._next_recipes(previous, rung, is_last=number == len(self.effort.rungs) - 1)
             previous = self._fit_all(self._tasks_of_rung(recipes, rung, 0.6 + 0.1 * number))
             every = _sorted([*every, *previous])
             previous = previous or every
-        return every, searched
+        return every, greedy if searching is None else _sorted([*greedy, *searching.result()])
 
     def _next_recipes(self, previous: Fitted, rung: Rung, is_last: bool) -> list[StageRecipe]:
         """The best recipes of a round, and variations of them; in the last round, restarts."""

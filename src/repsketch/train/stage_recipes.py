@@ -126,7 +126,9 @@ def vary(recipe: StageRecipe, data: TrainingData, rng: np.random.Generator) -> S
         near = [other for other in (place - 1, place + 1) if 0 <= other < len(choices)]
         changes[str(name)] = choices[near[int(rng.integers(len(near)))]]
     varied = replace(recipe, **changes)
-    return varied if varied.activation == "table" or varied.n_hidden else replace(varied, n_hidden=1)
+    if varied.activation == "relu" and not varied.n_hidden:  # that would be a linear model
+        varied = replace(varied, n_hidden=1)
+    return varied if varied != recipe else vary(recipe, data, rng)
 
 
 def _matters(name: str, recipe: StageRecipe, data: TrainingData) -> bool:

@@ -84,7 +84,7 @@ class StageTrials:
         return work * Schedule().batch_of(len(self.data.train_rows)) / MAX_BATCH
 
     def n_steps(self, shape: Shape, n_steps: int, min_steps: int) -> int:
-        """Steps to train for: ``n_steps`` of a small model, at least ``min_steps`` of a large one, fewer for few rows."""
+        """Steps to train for: ``n_steps`` of a small model, ``min_steps`` of a large one, fewer for few rows."""
         n_rows = len(self.data.train_rows)
         most = MAX_EPOCHS * max(1, n_rows // Schedule().batch_of(n_rows))
         affordable = int(n_steps * WORK_PER_STEP / self.work(shape))

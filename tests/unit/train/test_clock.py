@@ -11,8 +11,9 @@ from repsketch.train import clock
 from repsketch.train.clock import Clock
 from repsketch.train.effort import MAX_RETRAINED_ROWS, NORMAL, SCREENING
 from repsketch.train.fitter import RecipeFitter
-from repsketch.train.recipes import Recipe
+from repsketch.train.recipes import GreedyRecipe
 from repsketch.train.search import search
+from repsketch.train.stage_recipes import StageRecipe
 from repsketch.train.training_data import TrainingData
 
 X = np.random.default_rng(0).normal(size=(600, 4)).astype(np.float32)
@@ -24,15 +25,15 @@ def late_after(n_questions):
     return lambda: next(calls) >= n_questions
 
 
-def test_interpolated_rows_are_given_up():
-    recipe = Recipe("interpolated", 0.0, n_components=4)
-    assert RecipeFitter(DATA, 600, 0, SCREENING, late_after(20)).fit(recipe) is None
+def test_stages_are_given_up():
+    recipe = StageRecipe(0.0, 1)
+    assert RecipeFitter(DATA, 600, 0, SCREENING, late_after(2)).fit(recipe) is None
     assert RecipeFitter(DATA, 600, 0, SCREENING).fit(recipe) is not None
 
 
 @pytest.mark.parametrize(("min_rows", "n_rows"), [(0, 3), (9, 9)])
 def test_greedy_rows_are_cut_short(min_rows, n_rows):
-    recipe = Recipe("thresholds", 0.0, counter_type="int8")
+    recipe = GreedyRecipe("thresholds", 0.0, counter_type="int8")
     cut = RecipeFitter(DATA, 600, 0, SCREENING, late_after(2) if not min_rows else late_after(0), min_rows).fit(recipe)
     assert cut.n_rows == n_rows
     assert RecipeFitter(DATA, 600, 0, SCREENING).fit(recipe).n_rows > 9

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from repsketch.train.greedy import grow_rows
-from repsketch.train.interpolated import Shape, TrainingRows, train_interpolated
 from repsketch.train.selection import informative_labels
+from repsketch.train.stage_recipes import StageRecipe
+from repsketch.train.stage_trials import StageTrials
+from repsketch.train.stages import Schedule, train
 from repsketch.train.training_data import MAX_VALIDATION_ROWS, TrainingData
 
 N, N_LABELS = 400, 90
@@ -52,12 +54,13 @@ def test_values_are_scaled_by_the_training_rows(loss):
 
 def test_weights_stay_with_their_rows():
     data = made()
-    marked = replace(data, weights=data.X[:, 0].astype(float))
+    marks = np.abs(data.X[:, 0].astype(float))
+    marked = replace(data, weights=marks)
     rows = data.train_rows[::7]
-    assert marked.objective(rows, 0.5).weights.tolist() == data.X[rows, 0].tolist()
+    assert marked.objective(rows, 0.5).weights.tolist() == marks[rows].tolist()
     some = marked.subset(100, seed=0)
-    assert some.weights.tolist() == some.X[:, 0].tolist()
-    assert marked.training_rows(data.projected("standard"), rows, 0.5).weights.tolist() == data.X[rows, 0].tolist()
+    assert some.weights.tolist() == np.abs(some.X[:, 0].astype(float)).tolist()
+    assert StageTrials(marked, StageRecipe(0.5))._rows(rows).weights.tolist() == marks[rows].tolist()
 
 
 def test_column_ranges(pair):
@@ -88,19 +91,34 @@ def test_greedy_rows(pair):
     assert grown[0].values.tobytes() == grown[1].values.tobytes()
 
 
-def rows_of(data: TrainingData, rows: np.ndarray) -> TrainingRows:
-    return data.training_rows(data.projected("standard"), rows, 0.5)
+@pytest.mark.parametrize("recipe", [StageRecipe(0.5, 1), StageRecipe(0.5, 2, "relu", sparsity=0.5)], ids=str)
+def test_stages(pair, recipe):
+    """Validation rows decide which step of the same training is taken, and nothing else: here there is one check."""
+    trained = []
+    for data in pair:
+        trials = StageTrials(data, recipe)
+        assert trials.inputs.scales.tobytes() == StageTrials(pair[0], recipe).inputs.scales.tobytes()
+        rows = [trials._rows(numbers) for numbers in (data.train_rows, data.validation_rows)]
+        loss = "logistic" if data.task == "classification" else "squared"
+        one_check = replace(rows[1], values=rows[1].values[:1], labels=rows[1].labels[:1], soft_labels=None)
+        found = train(rows[0], one_check, trials._shape(4), Schedule(n_steps=1), loss=loss, largest=400)
+        trained.append(found.parameters)
+    assert all(trained[0][name].tobytes() == trained[1][name].tobytes() for name in trained[0])
 
 
-def test_interpolated_rows_are_stopped_by_the_validation_loss():
-    """The one thing that validation rows decide: which step of the same training is taken."""
+def test_stages_are_stopped_by_the_validation_loss():
+    """Labels that are wrong in the validation rows: their loss rises from the first check on."""
     data = made()
-    train, validation = (rows_of(data, rows) for rows in (data.train_rows, data.validation_rows))
-    wrong = replace(validation, labels=1.0 - validation.labels)  # a validation loss that rises from the first check on
-    shape = Shape(2, 4)
-    late, early = (train_interpolated(train, rows, shape, n_steps=60, seed=1) for rows in (validation, wrong))
-    assert late.means.tobytes() == early.means.tobytes()
-    assert not np.allclose(late.parameters["counters"].detach(), early.parameters["counters"].detach())
+    trials = StageTrials(data, StageRecipe(0.5, 1))
+    train_rows, validation = (trials._rows(rows) for rows in (data.train_rows, data.validation_rows))
+    wrong = replace(validation, labels=1.0 - validation.labels)
+    late, early = (
+        train(train_rows, rows, trials._shape(4), Schedule(n_steps=400), loss="logistic")
+        for rows in (validation, wrong)
+    )
+    steps = [min(found.checks, key=lambda check: check[1])[0] for found in (late, early)]
+    assert steps[1] < steps[0]
+    assert late.parameters["counters"].tobytes() != early.parameters["counters"].tobytes()
 
 
 def test_soft_labels_stay_with_their_rows():
@@ -110,7 +128,8 @@ def test_soft_labels_stay_with_their_rows():
     assert len(few.train_rows) == 50
     assert few.soft_labels[:, 0].tolist() == few.X[:, 0].tolist()
     rows = marked.train_rows[[5, 2, 9]]
-    assert rows_of(marked, rows).soft_labels[:, 0].tolist() == marked.X[rows, 0].tolist()
+    trials = StageTrials(marked, StageRecipe(0.5))
+    assert trials._rows(rows).soft_labels[:, 0].tolist() == marked.X[rows, 0].tolist()
     assert marked.objective(rows, 1.0).targets[:, 0].tolist() == marked.X[rows, 0].tolist()
 
 

@@ -1,13 +1,16 @@
-"""What a recipe is called beside a progress bar and in the log."""
+"""Recipes of greedy rows: their names beside a progress bar, those screened first, and neighbours."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
+import numpy as np
 import pytest
 
-from repsketch.train.recipes import Recipe
+from repsketch.train.recipes import GreedyRecipe, first_greedy_recipes, greedy_neighbours
+from repsketch.train.training_data import TrainingData
 
-GREEDY = Recipe("thresholds", 0.5)
-INTERPOLATED = Recipe("interpolated", 0.5, shrinkage=0.1, n_components=8)
+GREEDY = GreedyRecipe("thresholds", 0.5)
+X = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32)
+DATA = TrainingData.of(X, np.float64(X[:, :1] > 0), np.full((60, 1), 0.5), "classification")
 
 
 @pytest.mark.parametrize(
@@ -22,16 +25,29 @@ INTERPOLATED = Recipe("interpolated", 0.5, shrinkage=0.1, n_components=8)
             replace(GREEDY, family="bits", n_concat=1),
             "greedy rows over random bits (1 per row, learning rate 0.3, int4)",
         ),
-        (INTERPOLATED, "interpolated rows over 8 components (8 levels, learning rate 0.02)"),
-        (
-            replace(INTERPOLATED, n_components=1, projection_type="ternary"),
-            "interpolated rows over 1 ternary component (8 levels, learning rate 0.02)",
-        ),
-        (
-            replace(INTERPOLATED, n_stacked=2, learning_rate=0.01),
-            "interpolated rows over 8 components, then greedy rows (8 levels, learning rate 0.01)",
-        ),
     ],
 )
 def test_words_of_the_field(recipe, words):
     assert str(recipe) == words
+
+
+def test_first_recipes_are_of_every_family_with_and_without_the_teacher():
+    greedy = [(recipe.family, recipe.mixture) for recipe in first_greedy_recipes(DATA)]
+    assert greedy == [(name, share) for name in ("thresholds", "fine thresholds", "bits") for share in (0.5, 0.0)]
+    untaught = replace(DATA, soft_labels=None)
+    assert [recipe.family for recipe in first_greedy_recipes(untaught)] == ["thresholds", "fine thresholds", "bits"]
+    booleans = TrainingData.of((X > 0).astype(np.float32), DATA.labels, None, "classification")
+    assert [recipe.family for recipe in first_greedy_recipes(booleans)] == ["thresholds", "bits"]
+
+
+@pytest.mark.parametrize("family", ["thresholds", "fine thresholds", "bits"])
+def test_neighbours_differ_in_one_thing(family):
+    recipe = replace(GREEDY, family=family)
+    found = list(greedy_neighbours(recipe, DATA))
+    assert len(set(found)) == len(found) > 3
+    for near in found:
+        assert sum(asdict(recipe)[name] != value for name, value in asdict(near).items()) == 1
+    assert any(near.mixture != recipe.mixture for near in found)
+    assert any(near.reuse != recipe.reuse for near in found) == (family != "bits")
+    untaught = greedy_neighbours(recipe, replace(DATA, soft_labels=None))
+    assert all(near.mixture == recipe.mixture for near in untaught)

@@ -1,22 +1,24 @@
 """The search: every kind of recipe gives what its trial says, neighbours differ in one thing, and the loss falls."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from repsketch.sketch import CompiledSketch
 from repsketch.train import search as searching
-from repsketch.train.effort import FitEffort, SearchEffort
+from repsketch.train.effort import FitEffort, Rung
 from repsketch.train.fitter import RecipeFitter
-from repsketch.train.recipes import CONCATS, FEW_TRAIN_ROWS, SHRINKAGES, Recipe, first_recipes, neighbours
+from repsketch.train.recipes import CONCATS, SHRINKAGES, GreedyRecipe, greedy_neighbours
 from repsketch.train.search import local_search, search
+from repsketch.train.stage_recipes import StageRecipe
 from repsketch.train.training_data import TrainingData
 from repsketch.train.trials import Refit, Trial
 
 N = 400
-EFFORT = FitEffort(1 << 30, 1 << 30, 60, (Refit(3.0), Refit(30.0, True)), (1.0, 0.5))
+EFFORT = FitEffort(1 << 30, 60, 60, (Refit(3.0), Refit(30.0, True)), (1.0, 0.5))
 
 
 def make_data(task="classification", n_classes=2, n_columns=5):
@@ -36,15 +38,20 @@ def make_data(task="classification", n_classes=2, n_columns=5):
 
 
 KINDS = {
-    "thresholds": Recipe("thresholds", 0.5, n_concat=2),
-    "fine thresholds": Recipe("fine thresholds", 0.5, n_concat=4, shrinkage=0.6),
-    "bits": Recipe("bits", 0.5),
-    "interpolated": Recipe("interpolated", 0.5, n_components=3),
-    "scaled": Recipe("interpolated", 0.5, n_components=2, n_levels=4, scaling="scaled"),
-    "common": Recipe("interpolated", 0.5, n_components=2, n_levels=16, scaling="common"),
-    "ternary": Recipe("interpolated", 0.5, n_components=2, projection_type="ternary"),
-    "stacked": Recipe("interpolated", 0.5, n_components=2, n_stacked=2),
+    "thresholds": GreedyRecipe("thresholds", 0.5, n_concat=2),
+    "fine thresholds": GreedyRecipe("fine thresholds", 0.5, n_concat=4, shrinkage=0.6),
+    "bits": GreedyRecipe("bits", 0.5),
+    "rows": StageRecipe(0.5, 0),
+    "scaled": StageRecipe(0.5, 1, n_entries=4, scaling="scaled"),
+    "common": StageRecipe(0.5, 2, scaling="common"),
+    "network": StageRecipe(0.5, 1, "relu", sparsity=0.5),
 }
+
+
+def with_counters(kind: str, counter_type: str):
+    """A recipe of this kind, its counters of this type if it is greedy."""
+    recipe = KINDS[kind]
+    return replace(recipe, counter_type=counter_type) if recipe.is_greedy else recipe
 
 
 @pytest.mark.parametrize("data", [("classification", 2), ("classification", 4), ("regression", 1)], ids=str)
@@ -53,7 +60,7 @@ def test_a_trial_is_what_its_model_does(kind, data):
     task, n_classes = data
     counters = "int8" if task == "regression" else "int4"
     given = make_data(task, n_classes)
-    trial = RecipeFitter(given, 600, 3, EFFORT).fit(replace(KINDS[kind], counter_type=counters))
+    trial = RecipeFitter(given, 600, 3, EFFORT).fit(with_counters(kind, counters))
     assert trial.model.nbytes <= 600
     outputs = CompiledSketch(trial.model).outputs(given.X[given.validation_rows]).astype(np.float64)
     loss = given.validation_objective.loss((outputs - given.middle) / given.unit)
@@ -70,93 +77,103 @@ def test_a_value_that_is_missing_in_a_validation_row_alone(kind):
     labels = given.labels * given.unit + given.middle
     few = TrainingData.of(X, labels, None, "regression", n_categories={3: 3}, seed=1)
     assert np.array_equal(few.validation_rows, given.validation_rows)
-    model = RecipeFitter(few, 600, 3, EFFORT).fit(replace(KINDS[kind], counter_type="int8")).model
+    model = RecipeFitter(few, 600, 3, EFFORT).fit(with_counters(kind, "int8")).model
     assert np.isfinite(CompiledSketch(model).outputs(X)).all()
 
 
-def test_stacked_rows_have_two_groups():
-    model = (
-        RecipeFitter(make_data("regression"), 600, 3, EFFORT).fit(replace(KINDS["stacked"], counter_type="int8")).model
+def rounds(*n_steps: int, n_recipes: int = 4, n_kept: int = 2) -> tuple[Rung, ...]:
+    """Rounds of successive halving with so many steps each."""
+    return tuple(Rung(n_recipes, n_kept, steps, steps) for steps in n_steps)
+
+
+class Watched(RecipeFitter):
+    """A fitter that lists the recipes it fits, with the steps of its effort."""
+
+    fitted: ClassVar[list] = []
+
+    def fit(self, recipe):
+        self.fitted.append((recipe, self.effort.n_steps))
+        return super().fit(recipe)
+
+
+@pytest.fixture
+def fitted(monkeypatch):
+    """All fits of a search, in the order in which they began."""
+    monkeypatch.setattr(Watched, "fitted", [])
+    monkeypatch.setattr(searching, "RecipeFitter", Watched)
+    return Watched.fitted
+
+
+def no_greedy(recipe):
+    return None if recipe.is_greedy else recipe
+
+
+def test_rounds_keep_the_best_and_vary_them(brief_effort, fitted):
+    """Of six recipes the best two are trained for longer, with two variations; last, the best one and its restarts."""
+    effort = replace(
+        brief_effort, rungs=(Rung(6, 0, 40, 40), Rung(4, 2, 80, 80), Rung(3, 1, 120, 120)), max_retrained_rows=0
     )
-    assert [group.source for group in model.row_groups] == ["projected", "values"]
+    trials = search(make_data(), 600, progress=False, change=no_greedy, effort=effort)
+    by_steps = {steps: [recipe for recipe, n in fitted if n == steps] for steps in (40, 80, 120)}
+    assert [len(recipes) for recipes in by_steps.values()] == [6, 4, 3]
+    losses = {(trial.n_steps, trial.name): trial.loss for trial in trials}
+    first = sorted((loss, name) for (steps, name), loss in losses.items() if steps == 40)
+    kept = [recipe for recipe in by_steps[80] if recipe in by_steps[40]]
+    assert len(kept) == 2
+    assert {str(recipe) for recipe in kept} == {name.split(", widths")[0] for _, name in first[:2]}
+    best = by_steps[120][:3]
+    assert best[0].restart == 0
+    assert [replace(recipe, restart=0) for recipe in best] == [best[0]] * 3
+    assert sorted(recipe.restart for recipe in best) == [0, 1, 2]
 
 
-@pytest.mark.parametrize("recipe", KINDS.values(), ids=KINDS)
-def test_neighbours_differ_in_one_thing(recipe):
-    found = list(neighbours(recipe, make_data()))
-    assert len(set(found)) == len(found) > 3
-    for near in found:
-        differing = {name for name, value in asdict(near).items() if asdict(recipe)[name] != value}
-        assert len(differing - {"shrinkage"}) == 1 or differing == {"shrinkage"}
-
-
-def test_first_recipes_are_of_every_kind():
-    def fits(recipe: Recipe) -> bool:
-        return recipe.n_components <= 8
-
-    assert len(make_data().train_rows) < FEW_TRAIN_ROWS
-    few = [recipe.n_components for recipe in first_recipes(make_data(), fits) if not recipe.is_greedy]
-    assert few == [2, 8, 2, 8]
-    found = list(first_recipes(make_data(), fits, few_rows=1))
-    greedy = [(recipe.family, recipe.mixture) for recipe in found if recipe.is_greedy]
-    assert greedy == [(name, share) for name in ("thresholds", "fine thresholds", "bits") for share in (0.5, 0.0)]
-    interpolated = [
-        (recipe.n_components, recipe.start, recipe.weight_decay) for recipe in found if not recipe.is_greedy
-    ]
-    others = [(4, "screened", 0.1), (5, "screened", 0.1), (5, "principal", 1.0), (8, "principal", 1.0)]
-    assert interpolated == [*((n, "principal", 0.1) for n in (2, 4, 5, 8)), *others]
-    booleans = TrainingData.of(
-        (make_data().X[:, :2] > 0).astype(np.float32), make_data().labels, None, "classification"
+def test_more_steps_find_a_smaller_loss(brief_effort):
+    short, long = (
+        search(make_data(), 600, progress=False, change=no_greedy, effort=replace(brief_effort, rungs=rounds(*steps)))
+        for steps in ((10,), (10, 100, 600))
     )
-    assert "fine thresholds" not in {recipe.family for recipe in first_recipes(booleans, fits)}
-    wide = TrainingData.of(
-        np.random.default_rng(0).normal(size=(90, 30)), make_data().labels[:90], None, "classification"
-    )
-    assert {recipe.projection_type for recipe in first_recipes(wide, fits)} == {"int8", "ternary"}
+    assert long[0].loss < 0.8 * short[0].loss
 
 
-def test_few_levels_are_looked_at_where_there_are_many_classes():
-    def fits(recipe: Recipe) -> bool:
-        return recipe.n_components * recipe.n_levels <= 40
-
-    assert {recipe.n_levels for recipe in first_recipes(make_data(), fits)} == {8}
-    found = [recipe for recipe in first_recipes(make_data(n_classes=4), fits) if recipe.n_levels == 4]
-    assert [(recipe.n_components, recipe.scaling) for recipe in found] == [
-        (8, "standard"), (10, "standard"), (8, "common"), (10, "common"),
-    ]  # fmt: skip
+def test_threads_do_not_change_what_is_found(brief_effort, monkeypatch):
+    found = []
+    for n in (1, 2, 4):
+        monkeypatch.setattr("repsketch.train.parallel.n_threads", lambda n=n: n)
+        trials = search(make_data("regression"), 400, progress=False, effort=brief_effort)
+        found.append([(trial.name, trial.loss) for trial in trials])
+    assert found[0] == found[1] == found[2]
 
 
-def search_of_steps(*n_steps: int, **options: int) -> list[Trial]:
-    """A search of interpolated rows alone, with a number of steps for each of its three phases."""
+def test_greedy_recipes_far_behind_are_not_searched(brief_effort, fitted, monkeypatch):
+    """Each is screened; a local search and final fits follow only where one is close to the best."""
 
-    def change(recipe: Recipe) -> Recipe | None:
-        return None if recipe.is_greedy else replace(recipe, n_stacked=0)
+    def count(is_close):
+        fitted.clear()
+        monkeypatch.setattr(searching, "_close", lambda found, data, share=0: [r for r, _ in found] if is_close else [])
+        monkeypatch.setattr(
+            searching, "smallest_of_the_best", lambda found: next(p for p in found if not p[0].is_greedy)
+        )
+        search(make_data(), 400, progress=False, effort=replace(brief_effort, max_retrained_rows=0))
+        return sum(recipe.is_greedy for recipe, _ in fitted)
 
-    effort = SearchEffort(*(replace(EFFORT, n_steps=n) for n in n_steps), **options)
-    return search(make_data(), 600, progress=False, change=change, effort=effort)
+    n_screened = 6  # three families, with and without the teacher
+    assert count(is_close=False) == n_screened
+    assert count(is_close=True) > n_screened + 2
 
 
-@pytest.mark.parametrize(("n_steps", "is_taken"), [(90, True), (5, False)])
-def test_the_final_fit_is_chosen_unless_it_is_worse(n_steps, is_taken):
-    chosen, *others = search_of_steps(41, 42, n_steps, few_rows=1, full_rows=1)  # as many fits as for many rows
-    assert (chosen.n_steps == n_steps) == is_taken
-    assert {trial.n_steps for trial in others} >= {41, 42}
-
-
-def test_a_recipe_without_a_final_fit_gets_one_when_chosen(monkeypatch):
+def test_a_greedy_recipe_without_a_final_fit_gets_one_when_chosen(brief_effort, fitted, monkeypatch):
     picked = []
 
     def pick_the_worst(found):
-        picked.append(found[-1])
-        return found[-1]
+        picked.append([pair for pair in found if pair[0].is_greedy][-1])
+        return picked[0]
 
     monkeypatch.setattr(searching, "smallest_of_the_best", pick_the_worst)
     monkeypatch.setattr(searching, "is_as_good", lambda trial, other: True)
-    chosen = search_of_steps(41, 42, 90)[0]
-    _, short = picked[0]
-    assert short.n_steps in (41, 42)
-    assert chosen.n_steps == 90
-    assert chosen.fitted.nbytes == short.fitted.nbytes
+    effort = replace(brief_effort, max_retrained_rows=0, n_final=0)
+    chosen = search(make_data(), 400, progress=False, effort=effort)[0]
+    assert fitted[-1] == (picked[0][0], effort.final.n_steps)
+    assert chosen is not picked[0][1]
 
 
 def test_the_smallest_of_those_that_are_as_good():
@@ -165,9 +182,9 @@ def test_the_smallest_of_those_that_are_as_good():
     noise = rng.normal(size=400)
     noise = (noise - noise.mean()) / noise.std() / 20  # half a standard error of the mean is 0.00125
 
-    def trial(nbytes: int, behind: float) -> tuple[Recipe, Trial]:
+    def trial(nbytes: int, behind: float) -> tuple[GreedyRecipe, Trial]:
         losses = np.full(400, 0.3) if not behind else 0.3 + behind + noise
-        return Recipe("bits", nbytes / 1e4), Trial(str(nbytes), losses, SimpleNamespace(nbytes=nbytes))
+        return GreedyRecipe("bits", nbytes / 1e4), Trial(str(nbytes), losses, SimpleNamespace(nbytes=nbytes))
 
     found = [trial(900, 0.0), trial(700, 0.0005), trial(500, 0.0012), trial(100, 0.0013)]
     assert searching.smallest_of_the_best(found)[1].name == "500"
@@ -186,8 +203,8 @@ def test_a_local_search_finds_the_minimum():
 
     unlabelled = replace(make_data(), soft_labels=None)
     found = local_search(
-        [Recipe("bits", 0.5)],
-        lambda recipe: neighbours(recipe, unlabelled),
+        [GreedyRecipe("bits", 0.5)],
+        lambda recipe: greedy_neighbours(recipe, unlabelled),
         fit,
         lambda found: [found[0][0]],
         lambda recipe: 1.0,
@@ -210,8 +227,10 @@ def test_close_recipes_take_turns_in_the_local_search():
         fitted.append(recipe)
         return Trial(str(recipe), np.full(3, 1.0 if recipe in starts else 2.0), None)
 
-    starts = [Recipe("bits", 0.5), Recipe("thresholds", 0.5)]
-    local_search(starts, lambda recipe: neighbours(recipe, make_data()), fit, lambda _: starts, lambda recipe: 1.0, 8.0)
+    starts = [GreedyRecipe("bits", 0.5), GreedyRecipe("thresholds", 0.5)]
+    local_search(
+        starts, lambda recipe: greedy_neighbours(recipe, make_data()), fit, lambda _: starts, lambda recipe: 1.0, 8.0
+    )
     assert [recipe.family for recipe in fitted[2:]] == ["bits", "thresholds"] * 3
 
 
@@ -220,7 +239,7 @@ def test_a_race_leaves_those_close_to_the_best():
     given = make_data()
     losses = {"thresholds": (0.20, 0.21), "fine thresholds": (0.30, 0.19), "bits": (0.19, 0.2)}
     raced = [
-        (Recipe(family, mixture), Trial(family, np.full(3, loss), None))
+        (GreedyRecipe(family, mixture), Trial(family, np.full(3, loss), None))
         for family, both in losses.items()
         for mixture, loss in zip((0.5, 0.0), both, strict=True)
     ]
@@ -231,28 +250,19 @@ def test_a_race_leaves_those_close_to_the_best():
     assert [recipe.n_concat for recipe in deeper] == [4] * 3 + [searching.DEEP_CONCAT] * 3
 
 
-def test_what_is_tried_in_place_of_a_recipe(brief_effort):
-    """No interpolated rows, and thresholds without reuse of codes: in all three phases."""
+def test_what_is_tried_in_place_of_a_recipe(brief_effort, fitted):
+    """No stages, and thresholds without reuse of codes: in all phases."""
 
-    def change(recipe: Recipe) -> Recipe | None:
+    def change(recipe):
         seen.append(recipe)
-        return None if recipe.family == "interpolated" else replace(recipe, reuse=0.0)
+        return replace(recipe, reuse=0.0) if recipe.is_greedy else None
 
-    seen: list[Recipe] = []
-    fitted = []
-
-    class Watched(RecipeFitter):
-        def fit(self, recipe):
-            fitted.append(recipe)
-            return super().fit(recipe)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(searching, "RecipeFitter", Watched)
-        found = search(make_data(), 400, progress=False, change=change, effort=brief_effort)
-    assert any(recipe.family == "interpolated" for recipe in seen)
+    seen: list = []
+    found = search(make_data(), 400, progress=False, change=change, effort=brief_effort)
+    assert any(not recipe.is_greedy for recipe in seen)
     assert len(fitted) > 5
-    assert all(recipe.is_greedy and recipe.reuse == 0.0 for recipe in fitted)
-    assert all("interpolated" not in trial.name for trial in found)
+    assert all(recipe.is_greedy and recipe.reuse == 0.0 for recipe, _ in fitted)
+    assert all("stage" not in trial.name for trial in found)
 
 
 def test_the_chosen_model_is_retrained_on_all_rows_if_they_are_few(brief_effort):
@@ -301,8 +311,10 @@ def test_growth_stops_early():
     given = TrainingData.of(
         rng.normal(size=(400, 5)), rng.integers(0, 2, (400, 1)).astype(float), None, "classification"
     )
-    effort = FitEffort(400, 400, 10, (Refit(10.0),), patience=24)
-    found = RecipeFitter(given, 1 << 16, 0, effort).fit(Recipe("thresholds", 0.0, n_concat=2))
+    effort = FitEffort(400, 10, 10, (Refit(10.0),), patience=24)
+    found = RecipeFitter(given, 1 << 16, 0, effort).fit(GreedyRecipe("thresholds", 0.0, n_concat=2))
     assert 24 <= found.n_rows < 100
-    fewer = RecipeFitter(given, 1 << 16, 0, replace(effort, max_rows=10)).fit(Recipe("thresholds", 0.0, n_concat=2))
+    fewer = RecipeFitter(given, 1 << 16, 0, replace(effort, max_rows=10)).fit(
+        GreedyRecipe("thresholds", 0.0, n_concat=2)
+    )
     assert fewer.n_rows == 10

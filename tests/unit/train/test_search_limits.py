@@ -13,14 +13,14 @@ from repsketch.train.effort import NORMAL, SCREENING
 from repsketch.train.families import threshold_family
 from repsketch.train.fitter import RecipeFitter
 from repsketch.train.objective import Absolute
-from repsketch.train.recipes import Recipe
+from repsketch.train.recipes import GreedyRecipe
 from repsketch.train.search import DEEP_CONCAT, best_of_race
 from repsketch.train.training_data import TrainingData
 from repsketch.train.trials import GreedyTrials
 
 X = np.random.default_rng(0).normal(size=(300, 3)).astype(np.float32)
 DATA = TrainingData.of(X, X[:, :1] + 0.1 * X[:, 1:2], None, "regression")
-RECIPE = Recipe("thresholds", 0.0, n_concat=2, counter_type="int8")
+RECIPE = GreedyRecipe("thresholds", 0.0, n_concat=2, counter_type="int8")
 LIMIT = 100.0
 
 
@@ -69,10 +69,11 @@ def test_fits_are_late_after_their_share_of_the_time(now, made):
     one = new_search()
     chosen = fitted()
     with progress_bar("", 1, enabled=False) as one.bar:
-        one._search_locally([chosen])
+        one._tasks_of_rung([], one.effort.rungs[1], 0.7)
+        one._search_locally([chosen[0]])
         one._fit_finally([chosen], [])
     one._retrained(*chosen)
-    assert [late_from(fitter.is_late, now) for fitter in made] == [0.3, 0.7, 1.0, 1.1]
+    assert [late_from(fitter.is_late, now) for fitter in made] == [0.3, 0.7, 0.6, 1.0, 1.1]
 
 
 @pytest.mark.parametrize(("start", "end", "is_retrained"), [(89, 109, True), (91, 91, False), (89, 111, False)])
@@ -114,7 +115,7 @@ def test_above_2_kilobytes_deeper_rows_are_tried():
 def test_rows_times_values_are_limited(monkeypatch):
     monkeypatch.setattr(fitter, "MAX_ENTRIES", 3 * 100)
     few = RecipeFitter(DATA, 300, 0, SCREENING)
-    assert len(few.data.train_rows) == len(few.interpolated_data.train_rows) == 100
+    assert len(few.data.train_rows) == len(few.stage_data.train_rows) == 100
     assert len(few.data.validation_rows) == len(DATA.validation_rows)
 
 

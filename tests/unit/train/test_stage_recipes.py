@@ -1,0 +1,98 @@
+"""Recipes of stages: those a search starts from, and variations of them."""
+
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from repsketch.train.stage_recipes import VALUES, StageRecipe, first_stage_recipes, vary
+from repsketch.train.training_data import TrainingData
+
+RNG = np.random.default_rng(0)
+
+
+def make_data(n_rows=400, n_columns=3, n_classes=2, has_teacher=True):
+    X = RNG.normal(size=(n_rows, n_columns)).astype(np.float32)
+    labels = np.eye(n_classes)[RNG.integers(0, n_classes, n_rows)]
+    labels = labels[:, 1:] if n_classes == 2 else labels
+    return TrainingData.of(X, labels, labels if has_teacher else None, "classification")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "words"),
+    [
+        (StageRecipe(0.5, 2), "2 hidden stages of tables of 8 (learning rate 0.02, weight decay 0.03)"),
+        (
+            StageRecipe(0.5, 1, "relu", sparsity=0.7, weight_decay=0.0),
+            "1 hidden stage of ReLU, 70% pruned (learning rate 0.02, weight decay 0)",
+        ),
+    ],
+)
+def test_words_of_the_field(recipe, words):
+    assert str(recipe) == words
+
+
+def test_a_search_starts_from_every_kind():
+    found = first_stage_recipes(make_data(), 20, seed=0)
+    assert len(set(found)) == len(found) == 20
+    assert {recipe.n_hidden for recipe in found} >= {0, 1, 2}
+    assert {recipe.activation for recipe in found} == {"table", "relu"}
+    assert {recipe.mixture for recipe in found} >= {0.0, 0.5, 0.9}
+    assert {recipe.size for recipe in found} >= {0.25, 0.5, 1.0}
+    assert found == first_stage_recipes(make_data(), 20, seed=0)
+    assert found[:4] == first_stage_recipes(make_data(), 4, seed=1)
+
+
+def test_what_the_data_are_like_matters():
+    narrow, wide = (first_stage_recipes(make_data(n_columns=n), 12, seed=0) for n in (3, 30))
+    assert not any(recipe.sparsity for recipe in narrow[:4])
+    assert sum(recipe.sparsity > 0 for recipe in wide) >= 3
+    few, many = (first_stage_recipes(make_data(n_rows=n), 3, seed=0) for n in (100, 2_000))
+    assert [recipe.noise for recipe in few] == [0.3] * 3
+    assert [recipe.noise for recipe in many] == [0.0] * 3
+    assert first_stage_recipes(make_data(n_classes=4), 1, seed=0)[0].n_entries == 4
+    untaught = first_stage_recipes(make_data(has_teacher=False), 20, seed=0)
+    assert {recipe.mixture for recipe in untaught} == {0.0}
+
+
+def test_variations_are_near_and_reach_everything():
+    """One or two hyper-parameters, each by one place in its list; a network keeps a hidden layer."""
+    data, rng = make_data(), np.random.default_rng(3)
+    recipe, seen = StageRecipe(0.5), {name: set() for name in VALUES}
+    for _ in range(3_000):
+        varied = vary(recipe, data, rng)
+        moved = {
+            name: abs(VALUES[name].index(getattr(varied, name)) - VALUES[name].index(getattr(recipe, name)))
+            for name in VALUES
+        }
+        assert max(moved.values()) == 1
+        assert 1 <= sum(moved.values()) <= 3  # a network without a hidden layer gets one
+        assert varied.activation == "table" or varied.n_hidden >= 1
+        for name in VALUES:
+            seen[name].add(getattr(varied, name))
+        recipe = varied
+    assert {name: sorted(map(str, values)) for name, values in seen.items()} == {
+        name: sorted(map(str, values)) for name, values in VALUES.items()
+    }
+
+
+def test_what_does_not_matter_is_not_varied():
+    booleans = TrainingData.of(
+        (RNG.random((80, 3)) > 0.5).astype(np.float32), np.zeros((80, 1)), None, "classification"
+    )
+    rng = np.random.default_rng(4)
+    for recipe, fixed in (
+        (StageRecipe(0.0, 1, "relu"), {"n_entries", "rows_per_component", "mixture", "scaling"}),
+        (StageRecipe(0.0, 0), {"taper", "matrix_bits", "mixture", "scaling"}),
+        (StageRecipe(0.0, 2), {"rows_per_component", "mixture", "scaling"}),
+    ):
+        changed = set()
+        for _ in range(300):
+            varied = asdict(vary(recipe, booleans, rng))
+            changed |= {name for name, value in asdict(recipe).items() if varied[name] != value}
+        assert not changed & fixed
+        assert changed >= {"learning_rate", "weight_decay", "noise", "size", "sparsity"}
+
+
+def test_a_restart_is_another_recipe():
+    assert replace(StageRecipe(0.5), restart=1) != StageRecipe(0.5)
