@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from repsketch.errors import InputError, RepSketchError
-from repsketch.train.recipes import Recipe
+from repsketch.train.effort import EFFORTS
+from repsketch.train.recipes import GreedyRecipe
+from repsketch.train.stage_recipes import StageRecipe
 from repsketch_bench.frontier import data
 from repsketch_bench.frontier.ablation import ABLATIONS, AS_GROWN
 from repsketch_bench.frontier.case import Case, Job, soft_labels_path
@@ -152,7 +154,7 @@ def test_tables_that_come_in_packages():
     assert [name for name, dataset in data.DATASETS.items() if dataset.is_set_aside] == ["magic", "diamonds"]
 
 
-FAST = ("without seeded bits", "without interpolated rows", "without refits", "without a teacher")
+FAST = ("without seeded bits", "without stages", "without networks", "without refits")
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,7 @@ def test_ablations_are_sketches_within_the_budget(method, ran, brief_search):
     found = run_job(Job("wine", 0, method, (300,), is_quick=True), cache)["found"]["300"]
     assert found["nbytes"] <= 300
     assert found["score"] > 0.6
-    names = {"without seeded bits": "bits", "without interpolated rows": "interpolated"}
+    names = {"without seeded bits": "bits", "without stages": "stage", "without networks": "ReLU"}
     assert names.get(method, "nothing") not in found["settings"]["name"]
 
 
@@ -174,8 +176,16 @@ def test_what_ablations_leave(ran):
     effort = ABLATIONS["without refits"].effort
     refits = {refit for fit in (effort.screening, effort.local_search, effort.final) for refit in fit.refits}
     assert refits == {AS_GROWN}
-    assert ABLATIONS["without thresholds"].change(Recipe("interpolated", 0.5, n_stacked=2)).n_stacked == 0
-    assert ABLATIONS["without thresholds"].change(Recipe("fine thresholds", 0.5)) is None
+    stages, network = StageRecipe(0.5, 2, sparsity=0.5), StageRecipe(0.5, 1, "relu")
+    assert ABLATIONS["without thresholds"].change(GreedyRecipe("fine thresholds", 0.5)) is None
+    assert ABLATIONS["without thresholds"].change(stages) == stages
+    assert ABLATIONS["without stages"].change(stages) is None
+    assert ABLATIONS["without sparsity"].change(stages).sparsity == 0.0
+    assert ABLATIONS["without hidden stages"].change(stages).n_hidden == 0
+    assert ABLATIONS["without hidden stages"].change(network) is ABLATIONS["without networks"].change(network) is None
+    assert ABLATIONS["without tables"].change(replace(stages, n_hidden=0)).activation == "relu"
+    assert ABLATIONS["without reuse of codes"].change(GreedyRecipe("bits", 0.5)).reuse == 0.0
+    assert len(ABLATIONS["without restarts and long runs"].effort.rungs) == len(EFFORTS["normal"].rungs) - 1
 
 
 def test_a_package_that_is_not_there_is_named(monkeypatch):

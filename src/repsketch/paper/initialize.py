@@ -9,9 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 _WIDE, _WIDE_ROWS = 512, 1_024  # columns of a wide table, and the rows of it that are used
-_N_BINS = 12
-_MAX_CURVED = 16  # outputs whose curvature is used
-_MIN_NEW_LENGTH = 0.3  # of the component of a unit direction orthogonal to those before it
 
 
 @dataclass
@@ -55,59 +52,18 @@ def initial_projection(X: np.ndarray, targets: np.ndarray, n_components: int, rn
     d = X.shape[1]
     rows = slice(_WIDE_ROWS if d > _WIDE else None)  # wide data: fewer rows, the decomposition grows with their square
     X, targets = X[rows].astype(np.float64) / np.sqrt(len(X[rows])), targets[rows] / np.sqrt(len(X[rows]))
-    ridge, (_, _, right) = _ridge(X, targets)
+    ridge, right = _ridge(X, targets)
     columns = np.linalg.svd(ridge, full_matrices=False)[0][:, : max(1, n_components // 2)]
     candidates = np.hstack([columns, right.T, rng.normal(size=(d, n_components))])
     basis, _ = np.linalg.qr(candidates[:, : n_components + columns.shape[1]])
     return _unit_variance(X, basis[:, :n_components], n_components, rng)
 
 
-def screened_projection(X: np.ndarray, targets: np.ndarray, n_components: int, rng: np.random.Generator) -> np.ndarray:
-    """As ``initial_projection``, but after the directions of a ridge regression come those that explain its residuals.
-
-    Candidates are single columns and directions along which the residuals curve (Li, 1992): a wave of one column, or a
-    product of two, is invisible along principal directions, and gradient descent may never find it from there.
-    """
-    d = X.shape[1]
-    if d > _WIDE:
-        return initial_projection(X, targets, n_components, rng)
-    X, targets = X.astype(np.float64) / np.sqrt(len(X)), targets / np.sqrt(len(X))
-    ridge, (left, sizes, right) = _ridge(X, targets)
-    columns = np.linalg.svd(ridge, full_matrices=False)[0][:, : max(1, n_components // 2)]
-    residuals = targets - X @ ridge
-    n_curved = min(residuals.shape[1], _MAX_CURVED)
-    curvature = np.hstack([(left * residuals[:, c : c + 1]).T @ left for c in range(n_curved)])
-    turns = np.linalg.svd(curvature, full_matrices=False)[0][:, :n_components]
-    curved = right.T @ (turns * (sizes / (sizes**2 + 1e-2 * (sizes**2).mean() + 1e-9))[:, None])
-    pool = np.hstack([np.eye(d), curved / np.maximum(np.linalg.norm(curved, axis=0), 1e-12)])
-    best = pool[:, np.argsort(-_explained(X @ pool, residuals), kind="stable")]
-    basis: list[np.ndarray] = []
-    for direction in np.hstack([columns, best]).T:
-        for other in basis:
-            direction = direction - (direction @ other) * other
-        if (length := np.linalg.norm(direction)) > _MIN_NEW_LENGTH and len(basis) < n_components:
-            basis.append(direction / length)
-    return _unit_variance(X, np.column_stack(basis), n_components, rng)
-
-
-def _ridge(X: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Ridge coefficients (d, C), and the singular value decomposition of X."""
+def _ridge(X: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ridge coefficients (d, C), and the right singular vectors of X."""
     left, sizes, right = np.linalg.svd(X, full_matrices=False)
     shrunk = sizes / (sizes**2 + 1e-3 * (sizes**2).sum() / X.shape[1] + 1e-9)
-    return right.T @ (shrunk[:, None] * (left.T @ targets)), (left, sizes, right)
-
-
-def _explained(z: np.ndarray, residuals: np.ndarray) -> np.ndarray:
-    """(q,) sums of squares of ``residuals`` (n, C) explained by means over equal bins of each column of z (n, q)."""
-    found = np.zeros(z.shape[1])
-    for place, column in enumerate(z.T):
-        cuts = np.quantile(column, np.arange(1, _N_BINS) / _N_BINS)
-        bins = np.searchsorted(cuts, column)
-        counts = np.maximum(np.bincount(bins, minlength=_N_BINS), 1)
-        found[place] = sum(
-            (np.bincount(bins, weights, minlength=_N_BINS) ** 2 / counts).sum() for weights in residuals.T
-        )
-    return found
+    return right.T @ (shrunk[:, None] * (left.T @ targets)), right
 
 
 def _unit_variance(X: np.ndarray, basis: np.ndarray, n_components: int, rng: np.random.Generator) -> np.ndarray:

@@ -11,17 +11,14 @@ from ..model.rows import RowGroup, threshold_nbytes
 from .candidates import Thresholds
 
 
-def threshold_rows(
-    inputs: Inputs, candidates: Thresholds, codes: np.ndarray, *, is_fixed: bool = False
-) -> tuple[Inputs, PooledRows]:
-    """Rows of codes (L, K) over thresholds, and the inputs; reduced to the columns in use unless ``is_fixed``."""
+def threshold_rows(inputs: Inputs, candidates: Thresholds, codes: np.ndarray) -> tuple[Inputs, PooledRows]:
+    """Rows of codes (L, K) over thresholds, and the inputs reduced to the columns in use."""
     found, numbers = np.unique(codes, return_inverse=True)
     numbers = numbers.reshape(codes.shape)
     values, borders = np.array([candidates.stored(code) for code in found]).T
     if inputs.booleans.all():
-        return _boolean_rows(inputs, values, numbers, is_fixed)
-    if not is_fixed:
-        inputs, values = keep_used(inputs, values)
+        return _boolean_rows(inputs, values, numbers)
+    inputs, values = keep_used(inputs, values)
     n_rows, n_concat = codes.shape
     bits = index_bits(inputs.n_values) + 8 * threshold_nbytes(borders, 0)
     indices: np.ndarray | None = numbers
@@ -34,11 +31,11 @@ def threshold_rows(
     return inputs, PooledRows(pool, n_rows, n_concat, indices)
 
 
-def _boolean_rows(inputs: Inputs, values: np.ndarray, numbers: np.ndarray, is_fixed: bool) -> tuple[Inputs, PooledRows]:
+def _boolean_rows(inputs: Inputs, values: np.ndarray, numbers: np.ndarray) -> tuple[Inputs, PooledRows]:
     """Rows whose codes are boolean columns themselves: a code takes no bytes."""
     fewer, renamed = keep_used(inputs, values)
     sizes = [each.nbytes + packed_nbytes(numbers.size, index_bits(each.n_values)) for each in (inputs, fewer)]
-    if sizes[1] < sizes[0] and not is_fixed:
+    if sizes[1] < sizes[0]:
         inputs, values = fewer, renamed
     n = inputs.n_values
     pool = CodePool(

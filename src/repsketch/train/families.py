@@ -28,12 +28,12 @@ class CodeFamily:
     n_searched: int  # training rows that codes are compared on, at most
 
 
-def threshold_family(data: TrainingData, inputs: Inputs, is_fixed: bool = False) -> CodeFamily:
-    """Learned thresholds on single columns; ``is_fixed``: the inputs stay as they are."""
+def threshold_family(data: TrainingData, inputs: Inputs) -> CodeFamily:
+    """Learned thresholds on single columns."""
     train, validation = data.thresholds(inputs)
 
     def store(codes: np.ndarray) -> tuple[Inputs, PooledRows]:
-        return threshold_rows(inputs, train, codes, is_fixed=is_fixed)
+        return threshold_rows(inputs, train, codes)
 
     return CodeFamily("thresholds", train, validation, store, 100_000)
 

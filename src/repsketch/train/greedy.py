@@ -47,7 +47,6 @@ def grow_rows(
     shrinkage: float = 0.3,
     strength: float = 1.0,
     reuse: float = 0.0,
-    outputs: np.ndarray | None = None,
     n_searched: int = 6_000,
     is_done: Callable[[list[list[int]], list[np.ndarray]], bool] = lambda codes, values: False,
     seed: int = 0,
@@ -61,7 +60,6 @@ def grow_rows(
     shrinkage : share of the Newton step that is taken
     strength : L2 regularisation, added to curvatures: counters of small buckets stay near 0
     reuse : share by which the gain of a code grows if an earlier row has it: a new code takes bytes
-    outputs : (n, C) outputs that the rows are added to; None for the best constant
     n_searched : rows of data that codes are compared on, drawn anew every eighth row
     is_done : called after every row with the codes and the counters (R, C) so far; True stops
 
@@ -71,8 +69,8 @@ def grow_rows(
     """
     rng = np.random.default_rng([seed, 5])
     n = len(objective.targets)
-    offset = objective.start() if outputs is None else np.zeros(objective.n_outputs)
-    current = np.repeat(offset[None], n, axis=0) if outputs is None else outputs.copy()
+    offset = objective.start()
+    current = np.repeat(offset[None], n, axis=0)
     codes: list[list[int]] = []
     buckets: list[np.ndarray] = []
     values: list[np.ndarray] = []

@@ -191,7 +191,10 @@ class _Search:
             if len(recipes) >= rung.n_recipes:
                 break
             source = kept[turn % len(kept)]
-            varied = replace(source, restart=source.restart + 1) if is_last else vary(source, self.data, self.rng)
+            if is_last:
+                varied = replace(source, restart=source.restart + 1 + turn // len(kept))
+            else:
+                varied = vary(source, self.data, self.rng)
             fitting = self._fitting([varied])
             if fitting and fitting[0] not in known and fitting[0] not in recipes:
                 recipes.append(fitting[0])

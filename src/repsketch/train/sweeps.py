@@ -43,7 +43,6 @@ def sweep(
     strength: float,
     towards: np.ndarray | None = None,
     grid: Grid | None = None,
-    outputs: np.ndarray | None = None,
 ) -> GreedyRows:
     """The rows with counters refitted.
 
@@ -52,14 +51,13 @@ def sweep(
     strength : weight of the squared distance from ``towards``: ridge regularisation
     towards : (L, R, C) counters that the fit is regularised towards; None for 0
     grid : the numbers that counters may be, to which they are rounded first; None for any
-    outputs : (n, C) outputs that the rows and their offset are added to; None for 0
     """
     fit_rows = require_native().train_fit_rows
     values, offset = np.array(rows.values, np.float64), np.array(rows.offset, np.float64)
     if grid is not None:
         values = grid.round(values)
     centers = np.zeros_like(values) if towards is None else np.ascontiguousarray(towards)
-    current = outputs_of(replace(rows, values=values), outputs)
+    current = outputs_of(replace(rows, values=values))
     for _ in range(n_sweeps):
         slope, curvature = objective.slopes(current)
         change = -slope.sum(axis=0) / curvature.sum(axis=0)
@@ -75,12 +73,10 @@ def sweep(
     return replace(rows, values=values, offset=offset)
 
 
-def outputs_of(rows: GreedyRows, outputs: np.ndarray | None = None) -> np.ndarray:
-    """Outputs (n, C) of the rows for the data behind their buckets, added to ``outputs``."""
+def outputs_of(rows: GreedyRows) -> np.ndarray:
+    """Outputs (n, C) of the rows for the data behind their buckets."""
     n = rows.buckets.shape[1]
     total = np.repeat(rows.offset[None].astype(np.float64), n, axis=0)
-    if outputs is not None:
-        total += outputs
     for bucket, counters in zip(rows.buckets, rows.values, strict=True):
         total += counters[bucket]
     return total

@@ -1,11 +1,12 @@
-"""What each trainer is worth: the same search with one of them switched off."""
+"""What each part of a search is worth: the same search with one of them switched off."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from repsketch.train.effort import NORMAL, SearchEffort
-from repsketch.train.recipes import Recipe
+from repsketch.train.effort import EFFORTS, SearchEffort
+from repsketch.train.fitter import Recipe
+from repsketch.train.stage_recipes import StageRecipe
 from repsketch.train.training_data import TrainingData
 from repsketch.train.trials import Refit
 
@@ -14,16 +15,16 @@ AS_GROWN = Refit(1e12, is_proximal=True)  # so strong that counters stay as chos
 
 @dataclass(frozen=True)
 class Ablation:
-    """What is left of a search: recipes or their replacements, ways to refit, and whether soft labels are used."""
+    """What is left of a search: recipes or their replacements, its effort, and whether soft labels are used."""
 
     change: Callable[[Recipe], Recipe | None] = lambda recipe: recipe
-    has_refits: bool = True
+    less: Callable[[SearchEffort], SearchEffort] = lambda effort: effort
     has_teacher: bool = True
 
     @property
     def effort(self) -> SearchEffort:
-        """That of a full search, but perhaps without refits."""
-        return NORMAL if self.has_refits else NORMAL.with_fits(lambda effort: replace(effort, refits=(AS_GROWN,)))
+        """The effort of the search."""
+        return self.less(EFFORTS["normal"])
 
     def data(self, data: TrainingData) -> TrainingData:
         """The data, perhaps without soft labels."""
@@ -31,27 +32,50 @@ class Ablation:
 
 
 def _no(family: str) -> Callable[[Recipe], Recipe | None]:
-    return lambda recipe: None if recipe.family == family else recipe
+    return lambda recipe: None if recipe.family.endswith(family) else recipe
 
 
-def _only(**values: Any) -> Callable[[Recipe], Recipe]:
-    return lambda recipe: replace(recipe, **values)
+def _stages(**values: Any) -> Callable[[Recipe], Recipe]:
+    """Recipes of stages with these hyper-parameters fixed."""
+    return lambda recipe: replace(recipe, **values) if isinstance(recipe, StageRecipe) else recipe
+
+
+def _without_hidden_stages(recipe: Recipe) -> Recipe | None:
+    if not isinstance(recipe, StageRecipe):
+        return recipe
+    return None if recipe.activation == "relu" else replace(recipe, n_hidden=0)
+
+
+def _without_networks(recipe: Recipe) -> Recipe | None:
+    return None if isinstance(recipe, StageRecipe) and recipe.activation == "relu" else recipe
+
+
+def _networks_alone(recipe: Recipe) -> Recipe:
+    """ReLU in place of tables: every recipe of stages becomes a network."""
+    if not isinstance(recipe, StageRecipe):
+        return recipe
+    return replace(recipe, activation="relu", n_hidden=max(1, recipe.n_hidden))
+
+
+def _without_reuse(recipe: Recipe) -> Recipe:
+    return recipe if isinstance(recipe, StageRecipe) else replace(recipe, reuse=0.0)
 
 
 #: By what is switched off.
 ABLATIONS = {
-    "without thresholds": Ablation(
-        lambda recipe: None if recipe.family.endswith("thresholds") else replace(recipe, n_stacked=0)
-    ),
-    "without fine thresholds": Ablation(_no("fine thresholds")),
+    "without stages": Ablation(_no("stages")),
+    "without hidden stages": Ablation(_without_hidden_stages),
+    "without tables": Ablation(_networks_alone),
+    "without networks": Ablation(_without_networks),
+    "without sparsity": Ablation(_stages(sparsity=0.0)),
+    "without 4-bit matrices": Ablation(_stages(matrix_bits=8)),
+    "without noise": Ablation(_stages(noise=0.0)),
+    "without decay": Ablation(_stages(weight_decay=0.0)),
+    "without restarts and long runs": Ablation(less=lambda effort: replace(effort, rungs=effort.rungs[:-1])),
+    "with the fast effort": Ablation(less=lambda effort: EFFORTS["fast"]),
+    "without thresholds": Ablation(_no("thresholds")),
     "without seeded bits": Ablation(_no("bits")),
-    "without interpolated rows": Ablation(_no("interpolated")),
-    "without stacking": Ablation(_only(n_stacked=0)),
-    "without ternary projections": Ablation(lambda recipe: None if recipe.projection_type == "ternary" else recipe),
-    "without screened starts": Ablation(_only(start="principal")),
-    "without noise": Ablation(_only(noise=0.0)),
-    "without decay": Ablation(_only(weight_decay=0.0)),
-    "without reuse of codes": Ablation(_only(reuse=0.0)),
-    "without refits": Ablation(has_refits=False),
+    "without reuse of codes": Ablation(_without_reuse),
+    "without refits": Ablation(less=lambda effort: effort.with_fits(lambda fit: replace(fit, refits=(AS_GROWN,)))),
     "without a teacher": Ablation(has_teacher=False),
 }

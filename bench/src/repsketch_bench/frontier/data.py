@@ -111,7 +111,7 @@ def adult_table(seed: int) -> Table:
 
 
 def regression_table(file: str, target: str, seed: int) -> Table:
-    """A regression from a CSV file with names in REPSKETCH_DATA; text is categories; a fifth of the rows for testing."""
+    """A regression from a CSV file in REPSKETCH_DATA; text is categories; a fifth of the rows for testing."""
     records = read_records(file)
     X, n_categories = read_columns([record[name] for record in records] for name in records[0] if name != target)
     y = np.array([record[target] for record in records], np.float64)
