@@ -160,7 +160,7 @@ FAST = ("without seeded bits", "without stages", "without networks", "without re
 @pytest.mark.parametrize(
     "method", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in ABLATIONS]
 )
-def test_ablations_are_sketches_within_the_budget(method, ran, brief_search):
+def test_ablations_are_sketches_within_the_budget(method, ran, brief_training):
     _, _, cache = ran
     found = run_job(Job("wine", 0, method, (300,), is_quick=True), cache)["found"]["300"]
     assert found["nbytes"] <= 300
