@@ -33,7 +33,8 @@ def first_stage(coordinate: int, is_sparse: bool) -> Stage:
     assert LARGEST_INT - 1 == 21_483 * 151 * (5 * 127 + 27)
     stage = zeros(6, 1030, is_sparse=is_sparse)
     stage.matrix[:, coordinate] = 127, -127, 127, 127, -27, 127
-    stage.matrix[3, 5:9] = 1  # other entries, which a sparse matrix must pass over
+    # Other entries: a reader that takes them for those above, or those above for them, finds another bound.
+    stage.matrix[1:, 5], stage.multipliers[5] = 20, 255
     stage.multipliers[coordinate] = 151
     return stage
 
@@ -50,9 +51,9 @@ def second_stage(is_sparse: bool) -> tuple[Stage, Stage]:
 
 def with_shift(stage: Stage, coordinate: int, shift: int) -> Stage:
     """The stage with another shift of one coordinate."""
-    return replace(
-        stage, shift=np.where(np.arange(stage.n_components) == coordinate, shift, stage.shift).astype(np.int8)
-    )
+    shifts = stage.shift.copy()
+    shifts[coordinate] = shift
+    return replace(stage, shift=shifts)
 
 
 def linear_term(output: int) -> Stage:
