@@ -260,7 +260,8 @@ void fit_all(document *doc) {
     fit(doc, PROJECTION, n_values * p * matrix[m[4] % 6]);
     fit(doc, SHIFT, m[30] & RSK_HAS_SHIFT ? 32 * p : 0);
     fit(doc, MULTIPLIERS, m[30] & RSK_HAS_MULTIPLIERS ? 16 * p : 0);
-    fit(doc, PROJECTION_SCALES, m[0] == RSK_FLOAT32 && (m[4] == RSK_PROJECTION_INT8 || m[4] == RSK_PROJECTION_TERNARY) ? 32 * p : 0);
+    const bool is_scaled = m[0] == RSK_FLOAT32 && (m[4] == RSK_PROJECTION_INT8 || m[4] == RSK_PROJECTION_TERNARY);
+    fit(doc, PROJECTION_SCALES, is_scaled ? 32 * p : 0);
     fit(doc, LINEAR, p * n_outputs * linear[m[6] % 4]);
     fit(doc, LINEAR_GAIN, 32 * (uint64_t)rsk_u32(m + 52));
     fit(doc, OFFSET, (m[38] == RSK_STORED_FLOAT32 ? 32 : 16) * n_outputs);

@@ -143,7 +143,7 @@ def fast_models() -> Iterator[Model]:
         yield plain_model(PooledRows(pool, 6, 2, None))
 
 
-def staged_model(*widths: int) -> Model:
+def staged_model(*widths: int, n_outputs: int = 1) -> Model:
     """Stages of these widths, values first, with tables between them, and a linear term behind them."""
     rng, one = np.random.default_rng(widths[-1]), np.ones(1, np.float32)
     stages = []
@@ -152,13 +152,15 @@ def staged_model(*widths: int) -> Model:
         multipliers, shift = rng.integers(1, 9, p).astype(np.uint8), rng.integers(-9, 9, p).astype(np.int8)
         stages.append(Stage(matrix, multipliers, shift, 8, 2, 2000, "table", tables, 6, 4, len(stages) % 2 == 1))
     inputs = Inputs(widths[0], scales=np.full(1, 30, np.float32), limits=(-127, 127))
-    return Model(inputs, Stages(tuple(stages)), (), one, np.ones((widths[-1], 1), np.int8), one)
+    offset, linear = np.ones(n_outputs, np.float32), rng.integers(-9, 10, (widths[-1], n_outputs)).astype(np.int8)
+    return Model(inputs, Stages(tuple(stages)), (), offset, linear, one)
 
 
 def wide_models() -> Iterator[Model]:
     """Levels and sums that leave 16 bits, more coordinates than values, and wide stages."""
     yield staged_model(3, 16_385, 2)  # wider than a block may be
     yield staged_model(2, 4_000, 3, 5)
+    yield staged_model(2, 3, n_outputs=2_000)  # outputs are most of the working memory
     yield plain_model(ternary(2, 40_000, 60, fold="direct", width_bits=0))
     yield plain_model(ternary(1, 65_536, 60, fold="direct", width_bits=0))
     yield plain_model(ternary(2, 32_000, 20, fold="direct", width_bits=0), limits=(-5000, 5000))
