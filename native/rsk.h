@@ -55,7 +55,7 @@ typedef struct rsk_stage {
     uint32_t n_components, n_nonzeros, n_gains;
     uint32_t n_inputs;          /* the model's n_values, or n_components of the stage before */
     const uint8_t *entries;     /* (n_inputs, n_components) packed; sparse: a bitmap, then the entries that are not 0 */
-    const uint8_t *coordinates; /* multipliers (n_components) u8, shifts (n_components) i8, tables (n_components, n_levels) i8 */
+    const uint8_t *coordinates; /* multipliers u8 and shifts i8 (n_components), tables i8 (n_components, n_levels) */
     const uint8_t *linear;      /* gains (n_gains) float32, then (n_components, n_outputs) i8 */
 } rsk_stage;
 

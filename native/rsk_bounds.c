@@ -3,7 +3,8 @@
  * docs/spec/inference.md, *Bounds of the int precision*. Nothing here can wrap in 64 bits: values and coordinates are
  * at most 2^15, entries of projections and decode matrices below 2^7, of linear terms and counters below 2^15; there
  * are at most 2^20 coordinates and 2^16 rows. So a projected sum is below 2^42 + 2^31, times a multiplier below 2^58; a
- * linear sum is at most 2^50, a code's 2^44 + 2^31; a sum of a stage below 2^50 + 2^31. Sums of counters are given up once above 2^31 - 1.
+ * linear sum is at most 2^50, a code's 2^44 + 2^31, a sum of a stage below 2^50 + 2^31. Sums of counters are given up
+ * once above 2^31 - 1.
  */
 #include "rsk_bytes.h"
 #include "rsk_check.h"
@@ -93,7 +94,8 @@ static void sum_sparse_columns(const rsk_stage *s, uint32_t first, uint32_t n, u
 /* The sum behind coordinate j, whose entries have this sum of sizes, and all that is added to it. */
 static rsk_status check_stage_sum(const rsk_stage *s, uint64_t input, uint32_t j, uint64_t size) {
     const int32_t shift = rsk_i8(s->coordinates + s->n_components + j);
-    const uint64_t moved = (uint64_t)(shift < 0 ? -shift : shift) << s->shift_bits, half = ((uint64_t)1 << s->right_shift) >> 1;
+    const uint64_t moved = (uint64_t)(shift < 0 ? -shift : shift) << s->shift_bits;
+    const uint64_t half = ((uint64_t)1 << s->right_shift) >> 1;
     RSK_REFUSE_IF(input * s->coordinates[j] * size + half + moved > LARGEST_INT, OVERFLOW);
     return RSK_OK;
 }

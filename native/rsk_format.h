@@ -74,7 +74,8 @@ enum { RSK_STREAM_TERNARY = 1, RSK_STREAM_GAUSSIAN = 2, RSK_STREAM_OFFSET = 3, R
        RSK_STREAM_PITCH = 5, RSK_STREAM_CELL = 6, RSK_STREAM_MINHASH = 7, RSK_STREAM_SPARSE = 8, RSK_STREAM_BIAS = 9,
        RSK_LAST_STREAM = 9 };
 
-/* Types of sections, SECTION(name, type); group of rows i has RSK_ROW_GROUP_STRIDE i more, stage i RSK_STAGE_STRIDE i. */
+/* Types of sections, SECTION(name, type). Those of group of rows i are RSK_ROW_GROUP_STRIDE i higher,
+ * those of stage i RSK_STAGE_STRIDE i. */
 #define RSK_SECTIONS(SECTION) \
     SECTION(MODEL, 1) \
     SECTION(COLUMNS, 2) \

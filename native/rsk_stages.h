@@ -29,7 +29,9 @@ static inline uint32_t rsk_stage_bits(const rsk_stage *s) {
 static inline uint64_t rsk_stage_size(const rsk_stage *s) { return (uint64_t)s->n_inputs * s->n_components; }
 /* Bytes of the bitmap of a sparse matrix. */
 static inline uint64_t rsk_bitmap_nbytes(const rsk_stage *s) { return (rsk_stage_size(s) + 7) / 8; }
-static inline bool rsk_bitmap_has(const uint8_t *bitmap, uint64_t place) { return (bitmap[place / 8] >> place % 8 & 1) != 0; }
+static inline bool rsk_bitmap_has(const uint8_t *bitmap, uint64_t place) {
+    return (bitmap[place / 8] >> place % 8 & 1) != 0;
+}
 
 /* Values or coordinates, those of stages too, of which a model has the most. */
 static inline uint32_t rsk_width_find(const rsk_model *m) {

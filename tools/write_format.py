@@ -74,9 +74,9 @@ def numbers() -> str:
         sentence = (numbered.__doc__ or "").replace("`", "")
         blocks.append(f"\n/* {sentence} */\n{_constants(members)}")
     blocks.append(
-        "\n/* Types of sections, SECTION(name, type); group of rows i has RSK_ROW_GROUP_STRIDE i more, stage i "
-        "RSK_STAGE_STRIDE i. */\n"
+        "\n/* Types of sections, SECTION(name, type). Those of group of rows i are RSK_ROW_GROUP_STRIDE i higher,\n"
     )
+    blocks.append(" * those of stage i RSK_STAGE_STRIDE i. */\n")
     blocks.append(_list("SECTIONS(SECTION)", (f"SECTION({s.name}, {s.value})" for s in records.Section)))
     for name, record in RECORDS.items():
         blocks.append(

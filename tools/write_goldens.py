@@ -1,7 +1,7 @@
 """Write tests/format/golden: files of this format version, and what they must still read as in every later version.
 
-Run it once for a format version, and keep what it wrote for ever: readers of later versions must give the same
-outputs. A test never writes goldens; this tool leaves those that exist alone unless told otherwise.
+What it wrote stays as it is: readers of later versions must give the same outputs. A test never writes goldens; this
+tool adds those that are missing and leaves the others alone, unless it is told to write all of them again.
 
     python tools/write_goldens.py [--overwrite]
 """
@@ -22,6 +22,7 @@ from repsketch.io.framing import FORMAT_VERSION  # noqa: E402
 from repsketch.model.oracle import query  # noqa: E402
 from repsketch.sketch import from_bytes  # noqa: E402
 from support.rsk.build import float_file, integer_file, kernel_file, short_file  # noqa: E402
+from support.rsk.stages import stages_file  # noqa: E402
 
 N_INPUTS = 12
 
@@ -30,14 +31,16 @@ def main() -> None:
     """Write the files and one table of what they hold."""
     is_forced = sys.argv[1:] == ["--overwrite"]
     table = FOLDER / f"v{FORMAT_VERSION}.json"
-    if table.exists() and not is_forced:
-        sys.exit(f"{table} exists; goldens of a released version are never changed (--overwrite before a release).")
     FOLDER.mkdir(parents=True, exist_ok=True)
     files = {"": integer_file(), "-float32": float_file(), "-sums": kernel_file(), "-short": short_file()}
-    entries = [
-        _entry(f"v{FORMAT_VERSION}{suffix}.rsk", data, seed) for seed, (suffix, data) in enumerate(files.items())
-    ]
-    table.write_text("[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries) + "\n]\n")
+    files["-stages"] = stages_file()
+    found = [] if is_forced or not table.exists() else json.loads(table.read_text())
+    known = {entry["file"] for entry in found}
+    for seed, (suffix, data) in enumerate(files.items()):
+        name = f"v{FORMAT_VERSION}{suffix}.rsk"
+        if name not in known:
+            found.append(_entry(name, data, seed))
+    table.write_text("[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in found) + "\n]\n")
 
 
 def _entry(name: str, data: bytes, seed: int) -> dict:

@@ -20,6 +20,11 @@ static section *any_section(document *doc) {
     return doc->n_sections == 0 ? NULL : &doc->sections[below(doc->n_sections)];
 }
 
+/* MODEL, ROW_GROUP or STAGE. */
+static bool is_record(uint32_t type) {
+    return type == MODEL || (type >= STAGE ? type % RSK_STAGE_STRIDE : type % RSK_ROW_GROUP_STRIDE) == 0;
+}
+
 static void change_bytes(document *doc) {
     section *s = any_section(doc);
     if (s == NULL || s->nbytes == 0) return;
@@ -43,7 +48,7 @@ static void change_numbers(document *doc) {
 static void fill_bytes(document *doc) {
     static const uint8_t bytes[] = {0, 1, 0x7F, 0x80, 0x81, 0xFF, 0x55, 0x11};
     section *s = any_section(doc);
-    if (s == NULL || s->nbytes == 0 || s->type == MODEL || s->type % 8 == 0) return;
+    if (s == NULL || s->nbytes == 0 || is_record(s->type)) return;
     memset(own(s, s->nbytes), bytes[below(sizeof bytes)], s->nbytes);
 }
 
@@ -105,6 +110,33 @@ static void splice_group(document *doc) {
     if (model == NULL || model->nbytes != 64) return;
     uint8_t *bytes = own(model, 64);
     if (model->nbytes == 64 && bytes[3] < base / 8 + 1) bytes[3] = (uint8_t)(base / 8 + 1);
+}
+
+/* The stages of another file: all of them, which become those of this one, or one in place of another. */
+static void splice_stages(document *doc) {
+    const document *other = &seeds[below(n_seeds)];
+    const uint32_t first = STAGE + RSK_STAGE_STRIDE * below(4), from = STAGE + RSK_STAGE_STRIDE * below(4);
+    const bool takes_all = one_in(2);
+    for (uint32_t i = doc->n_sections; i-- > 0;) {
+        const uint32_t type = doc->sections[i].type;
+        if (takes_all ? type >= STAGE && type < RSK_FIRST_OPTIONAL : type - first < RSK_STAGE_STRIDE) drop(doc, i);
+    }
+    for (uint32_t i = 0; i < other->n_sections; i++) {
+        section taken = other->sections[i];
+        if (takes_all ? taken.type < STAGE || taken.type >= RSK_FIRST_OPTIONAL : taken.type - from >= RSK_STAGE_STRIDE)
+            continue;
+        if (!takes_all) taken.type += first - from;
+        add(doc, taken);
+    }
+    section *model = find(doc, MODEL);
+    if (model == NULL || model->nbytes != 64) return;
+    uint8_t *bytes = own(model, 64);
+    if (model->nbytes != 64 || find(doc, STAGE) == NULL) return;
+    bytes[0] = RSK_INT;
+    bytes[4] = RSK_PROJECTION_STAGES;
+    bytes[39] = 1;
+    while (bytes[39] < 4 && find(doc, STAGE + RSK_STAGE_STRIDE * (uint32_t)bytes[39]) != NULL) bytes[39]++;
+    if (bytes[6] != RSK_LINEAR_NONE && one_in(4)) bytes[3] = 0;
 }
 
 /* ---- text ---- */
@@ -253,7 +285,7 @@ void repair_digests(size_t nbytes) {
     for (uint32_t i = 0; i < rsk_u32(output + 12); i++) {
         const uint8_t *entry = output + 32 + 24 * i;
         const uint32_t type = rsk_u32(entry), index = (type - ROW_GROUP) / 8;
-        if (type < ROW_GROUP || type % 8 != 0 || index >= model.n_row_groups ||
+        if (type < ROW_GROUP || type % 8 != 0 || index >= RSK_MAX_ROW_GROUPS || index >= model.n_row_groups ||
             model.row_groups[index].n_rows == 0) continue;
         put(output + rsk_u32(entry + 8) + 68, rsk_digest_find(&model, &model.row_groups[index], crc_table), 4);
     }
@@ -266,6 +298,7 @@ static mutation *const mutations[] = {
     change_field, change_size,  change_size,    change_bytes,    change_bytes,   fill_bytes,
     resize,       drop_any,     change_numbers, duplicate,       swap,           splice,
     splice,       splice_group, change_table,   change_metadata, change_metadata, change_table,
+    splice_stages,
 };
 
 size_t make_input(document doc) {

@@ -1,4 +1,4 @@
-/* mutate_fields.c: fields of MODEL and ROW_GROUP that are changed, and what follows from fields. */
+/* mutate_fields.c: fields of MODEL, ROW_GROUP and STAGE that are changed, and what follows from fields. */
 #include <string.h>
 
 #include "mutate.h"
@@ -11,9 +11,9 @@ typedef struct {
 } field;
 
 static const field model_fields[] = {
-    {0, 1, 1},  {1, 1, 1},  {2, 1, 2},  {3, 1, 4},  {4, 1, 4},  {5, 1, 31}, {6, 1, 3},  {7, 1, 2},    {8, 4, 0},
+    {0, 1, 1},  {1, 1, 1},  {2, 1, 2},  {3, 1, 4},  {4, 1, 5},  {5, 1, 31}, {6, 1, 3},  {7, 1, 2},    {8, 4, 0},
     {12, 4, 0}, {16, 4, 0}, {20, 4, 0}, {24, 4, 0}, {28, 2, 2}, {30, 2, 15}, {32, 2, 0}, {34, 2, 0},  {36, 2, 0},
-    {38, 1, 1}, {39, 1, 1}, {40, 4, 3}, {44, 4, 1}, {48, 4, 1}, {52, 4, 1}, {56, 1, 100}, {57, 1, 100}, {58, 4, 1},
+    {38, 1, 1}, {39, 1, 4}, {40, 4, 3}, {44, 4, 1}, {48, 4, 1}, {52, 4, 1}, {56, 1, 100}, {57, 1, 100}, {58, 4, 1},
 };
 static const field row_group_fields[] = {
     {0, 1, 1},  {1, 1, 3},  {1, 1, 18}, {2, 1, 1},  {3, 1, 1},   {4, 1, 3},  {5, 1, 2},  {6, 1, 2},  {7, 1, 31},
@@ -22,13 +22,20 @@ static const field row_group_fields[] = {
     {64, 4, 0}, {68, 4, 0}, {72, 4, 1},
 };
 
+static const field stage_fields[] = {
+    {0, 1, 3}, {1, 1, 3}, {2, 1, 31}, {3, 1, 15}, {4, 1, 15}, {5, 1, 16}, {6, 2, 0}, {8, 4, 0}, {12, 4, 0}, {16, 4, 1},
+    {20, 4, 1}, {28, 4, 1},
+};
+
+#define ANY(fields) &fields[below(sizeof fields / sizeof fields[0])]
+
 void change_field(document *doc) {
-    const bool in_group = one_in(2);
-    section *s = find(doc, in_group ? ROW_GROUP + (one_in(4) ? 8 * below(4) : 0) : MODEL);
-    if (s == NULL || s->nbytes < 64) return;
+    const bool in_stage = find(doc, STAGE) != NULL && one_in(3), in_group = !in_stage && one_in(2);
+    const uint32_t group = ROW_GROUP + (one_in(4) ? 8 * below(4) : 0), stage = STAGE + RSK_STAGE_STRIDE * below(4);
+    section *s = find(doc, in_stage ? stage : in_group ? group : (uint32_t)MODEL);
+    if (s == NULL || s->nbytes < RSK_STAGE_NBYTES) return;
     uint8_t *bytes = own(s, s->nbytes);
-    const field *f = in_group ? &row_group_fields[below(sizeof row_group_fields / sizeof row_group_fields[0])]
-                             : &model_fields[below(sizeof model_fields / sizeof model_fields[0])];
+    const field *f = in_stage ? ANY(stage_fields) : in_group ? ANY(row_group_fields) : ANY(model_fields);
     if (s->nbytes < f->offset + (uint32_t)f->n_bytes) return;
     if (f->most == 0 && one_in(4)) put(bytes + f->offset, below(20) + 1, f->n_bytes);
     else if (f->most != 0 && !one_in(4)) put(bytes + f->offset, below(f->most + 1u), f->n_bytes);
@@ -56,12 +63,14 @@ void change_size(document *doc) {
 
 /* Sizes of MODEL that others give. */
 static void agree_model(uint8_t *m) {
-    const bool has_matrix = m[4] >= RSK_PROJECTION_FLOAT32;
+    if (m[4] == RSK_PROJECTION_STAGES && m[0] != RSK_INT) m[4] = RSK_PROJECTION_INT8;
+    const bool has_stages = m[4] == RSK_PROJECTION_STAGES, has_matrix = m[4] >= RSK_PROJECTION_FLOAT32 && !has_stages;
+    m[39] = (uint8_t)(!has_stages ? 0 : m[39] == 0 ? 1 : m[39]);
     if (!(m[30] & RSK_HAS_COLUMNS)) put(m + 12, rsk_u32(m + 8), 4);
     if (m[28] != RSK_KINDS_MIXED) put(m + 16, rsk_u32(m + 12), 4);
-    if (!has_matrix) put(m + 20, rsk_u32(m + 16), 4);
+    if (!has_matrix && !has_stages) put(m + 20, rsk_u32(m + 16), 4);
     if (m[4] == RSK_PROJECTION_SHIFT) m[30] |= RSK_HAS_SHIFT;
-    if (m[4] == RSK_PROJECTION_NONE) m[30] &= (uint8_t)~RSK_HAS_SHIFT;
+    if (m[4] == RSK_PROJECTION_NONE || has_stages) m[30] &= (uint8_t)~RSK_HAS_SHIFT;
     if (m[0] == RSK_INT) {
         if (m[4] == RSK_PROJECTION_SHIFT || m[4] == RSK_PROJECTION_FLOAT32) m[4] = RSK_PROJECTION_INT8;
         if (m[6] == RSK_LINEAR_FLOAT32) m[6] = RSK_LINEAR_INT8;
@@ -129,6 +138,19 @@ static void agree_group(const uint8_t *m, uint8_t *p) {
     if (rsk_u32(p + 60) != 1) put(p + 60, rsk_u32(m + 24), 4);
 }
 
+/* And of STAGE. */
+static void agree_stage(const uint8_t *m, uint8_t *s, bool is_last) {
+    if (s[0] == RSK_ACTIVATION_NONE && !is_last) s[0] = RSK_ACTIVATION_CLIP;
+    if (s[0] == RSK_ACTIVATION_NONE) s[4] = 0;
+    if (s[0] == RSK_ACTIVATION_TABLE) s[4] = (uint8_t)(1 + s[4] % 8);
+    s[5] = (uint8_t)(s[0] != RSK_ACTIVATION_TABLE ? 0 : s[5] == 4 || s[5] == 16 ? s[5] : 8);
+    if (rsk_u16(s + 6) == 0 || rsk_u16(s + 6) > 32767) put(s + 6, 300, 2);
+    if (is_last) put(s + 8, rsk_u32(m + 20), 4);
+    if (s[1] < RSK_STAGE_MATRIX_SPARSE_INT8) put(s + 12, 0, 4);
+    if (s[0] == RSK_ACTIVATION_NONE) put(s + 16, 0, 4);
+    else if (rsk_u32(s + 16) > 1) put(s + 16, rsk_u32(m + 24), 4);
+}
+
 void agree(document *doc) {
     section *s = find(doc, MODEL);
     if (s == NULL || s->nbytes != 64) return;
@@ -139,6 +161,12 @@ void agree(document *doc) {
         if (group == NULL || group->nbytes != 80) continue;
         uint8_t *bytes = own(group, 80);
         if (group->nbytes == 80) agree_group(model, bytes);
+    }
+    for (uint32_t i = 0; i < 4 && s->nbytes == 64; i++) {
+        section *stage = find(doc, STAGE + RSK_STAGE_STRIDE * i);
+        if (stage == NULL || stage->nbytes != RSK_STAGE_NBYTES) continue;
+        uint8_t *bytes = own(stage, RSK_STAGE_NBYTES);
+        if (stage->nbytes == RSK_STAGE_NBYTES) agree_stage(model, bytes, i + 1u == model[39]);
     }
 }
 
@@ -179,9 +207,45 @@ static void fit_group(document *doc, const uint8_t *m, uint32_t base) {
     fit(doc, base + GAIN, 32 * (uint64_t)(rsk_u32(p + 60) % 65537));
 }
 
+/* The matrix of a sparse stage has as many entries as its bitmap has ones; their number is written into the record. */
+static void fit_sparse(document *doc, uint32_t type, uint64_t n, uint32_t bits) {
+    const uint64_t nbytes = (n + 7) / 8;
+    section *s = find(doc, type);
+    uint32_t n_ones = 0;
+    if (nbytes > LARGEST_SECTION) return;
+    if (s == NULL) fit(doc, type, n);
+    else if (s->nbytes < nbytes) own(s, (uint32_t)nbytes);
+    s = find(doc, type);
+    if (s == NULL || s->nbytes < nbytes || nbytes == 0) return;
+    uint8_t *bytes = own(s, s->nbytes);
+    if (s->nbytes < nbytes) return;
+    if (n % 8 != 0) bytes[nbytes - 1] &= (uint8_t)((1u << n % 8) - 1u);
+    for (uint64_t i = 0; i < nbytes; i++) n_ones += rsk_ones_count(bytes[i]);
+    fit(doc, type, 8 * nbytes + (uint64_t)n_ones * bits);
+    section *record = find(doc, type - 1);
+    if (record == NULL || record->nbytes != RSK_STAGE_NBYTES) return;
+    uint8_t *fields = own(record, RSK_STAGE_NBYTES);
+    if (record->nbytes == RSK_STAGE_NBYTES) put(fields + 12, n_ones, 4);
+}
+
+static void fit_stage(document *doc, const uint8_t *m, uint32_t type, uint64_t *n_inputs) {
+    section *record = find(doc, type);
+    if (record == NULL || record->nbytes != RSK_STAGE_NBYTES) return;
+    const uint8_t *s = record->bytes;
+    const uint64_t p = rsk_u32(s + 8) % 65537, n = *n_inputs * p, n_outputs = rsk_u32(m + 24) % 65537;
+    const uint64_t n_gains = rsk_u32(s + 16) % 65537, n_coordinates = p * (2u + s[5]);
+    const uint32_t bits = s[1] % 2 == 0 ? 8 : 4;
+    const bool is_sparse = s[1] >= RSK_STAGE_MATRIX_SPARSE_INT8;
+    *n_inputs = p;
+    fit(doc, type + 2, 8 * n_coordinates);
+    fit(doc, type + 3, n_gains == 0 ? 0 : 32 * n_gains + 8 * p * n_outputs);
+    if (is_sparse) fit_sparse(doc, type + 1, n, bits);
+    else fit(doc, type + 1, n * bits);
+}
+
 /* Lengths of sections. The remainders keep products within 64 bits; sizes over their caps are refused anyway. */
 void fit_all(document *doc) {
-    static const uint8_t stored[] = {32, 16, 8}, matrix[] = {0, 0, 32, 8, 2}, linear[] = {0, 32, 16, 8};
+    static const uint8_t stored[] = {32, 16, 8}, matrix[] = {0, 0, 32, 8, 2, 0}, linear[] = {0, 32, 16, 8};
     const section *s = find(doc, MODEL);
     if (s == NULL || s->nbytes != 64) return;
     uint8_t m[64];
@@ -193,12 +257,15 @@ void fit_all(document *doc) {
     fit(doc, KINDS, m[28] == RSK_KINDS_MIXED ? 16 * n_columns : 0);
     fit(doc, CENTERS, (uint64_t)rsk_u32(m + 44) * stored[m[7] % 3]);
     fit(doc, SCALES, (uint64_t)rsk_u32(m + 48) * stored[m[7] % 3]);
-    fit(doc, PROJECTION, n_values * p * matrix[m[4] % 5]);
+    fit(doc, PROJECTION, n_values * p * matrix[m[4] % 6]);
     fit(doc, SHIFT, m[30] & RSK_HAS_SHIFT ? 32 * p : 0);
     fit(doc, MULTIPLIERS, m[30] & RSK_HAS_MULTIPLIERS ? 16 * p : 0);
-    fit(doc, PROJECTION_SCALES, m[0] == RSK_FLOAT32 && m[4] >= RSK_PROJECTION_INT8 ? 32 * p : 0);
+    const bool is_scaled = m[0] == RSK_FLOAT32 && (m[4] == RSK_PROJECTION_INT8 || m[4] == RSK_PROJECTION_TERNARY);
+    fit(doc, PROJECTION_SCALES, is_scaled ? 32 * p : 0);
     fit(doc, LINEAR, p * n_outputs * linear[m[6] % 4]);
     fit(doc, LINEAR_GAIN, 32 * (uint64_t)rsk_u32(m + 52));
     fit(doc, OFFSET, (m[38] == RSK_STORED_FLOAT32 ? 32 : 16) * n_outputs);
     for (uint32_t i = 0; i < 4; i++) fit_group(doc, m, 8 * i);
+    uint64_t n_inputs = n_values;
+    for (uint32_t i = 0; i < 4; i++) fit_stage(doc, m, STAGE + RSK_STAGE_STRIDE * i, &n_inputs);
 }

@@ -7,7 +7,7 @@ fast paths have to give way, for ``test_predict`` alone. The same files every ti
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +20,14 @@ from repsketch.model import Model
 from repsketch.model.inputs import Inputs
 from repsketch.model.projection import Projection
 from repsketch.model.rows import RowGroup
+from repsketch.model.stages import Stage, Stages
 from repsketch.sketch import KernelSketch, Sketch
 from repsketch.sketch.sketch import CompiledSketch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from support.models import random_model
 
-N_MODELS, N_TRIED = 40, 300
+N_MODELS, N_TRIED, N_STAGED = 60, 300, 60
 LARGEST_NBYTES, MOST_TERMS = 4096, 1500  # small files and short predictions: more inputs a second
 TABLE_WIDTH_BITS = 8  # where native/rsk_plan.c looks counters up by a byte
 
@@ -43,10 +44,16 @@ def features_of(model: Model) -> set:
         ("stored", inputs.stored_as if inputs.scales is not None else None, inputs.centers is not None),
         ("linear", None if model.linear is None else str(model.linear.dtype)),
         ("offset", model.offset_stored_as),
-        ("row groups", len(model.row_groups) > 1),
+        ("row groups", min(len(model.row_groups), 2)),
         ("outputs", model.n_outputs > 1),
     }
-    found = set()
+    for i, stage in enumerate(model.stages):
+        common |= {
+            ("stage", i, stage.activation),
+            ("matrix of a stage", stage.matrix_bits, stage.is_sparse),
+            ("linear term of a stage", stage.linear is not None),
+        }
+    found = {frozenset(pair) for pair in combinations(common, 2)}
     for group in model.row_groups:
         hashes = group.hashes
         is_pool = isinstance(hashes, PooledRows)
@@ -69,12 +76,14 @@ def n_terms(model: Model) -> int:
     n_codes = sum(
         group.n_rows * (group.hashes.n_concat * group.hashes.n_features + model.n_outputs) for group in model.row_groups
     )
-    return n_codes + model.inputs.n_values * model.n_coordinates
+    n_products = sum(stage.matrix.size for stage in model.stages)
+    return n_codes + (n_products or model.inputs.n_values * model.n_coordinates)
 
 
 def small_models() -> Iterator[Model]:
     """Random models; each next one has the most new features for its size."""
     tried = [random_model(seed, largest=20) for seed in range(N_TRIED)]
+    tried += [random_model(seed, largest=9, theme="stages") for seed in range(N_STAGED)]
     left = [(features_of(model), model, len(model_to_bytes(model))) for model in tried if n_terms(model) < MOST_TERMS]
     left = [entry for entry in left if entry[2] <= LARGEST_NBYTES]
     seen: set = set()
@@ -134,8 +143,24 @@ def fast_models() -> Iterator[Model]:
         yield plain_model(PooledRows(pool, 6, 2, None))
 
 
+def staged_model(*widths: int, n_outputs: int = 1) -> Model:
+    """Stages of these widths, values first, with tables between them, and a linear term behind them."""
+    rng, one = np.random.default_rng(widths[-1]), np.ones(1, np.float32)
+    stages = []
+    for n, p in pairwise(widths):
+        matrix, tables = rng.integers(-7, 8, (n, p)).astype(np.int8), rng.integers(-127, 128, (p, 8)).astype(np.int8)
+        multipliers, shift = rng.integers(1, 9, p).astype(np.uint8), rng.integers(-9, 9, p).astype(np.int8)
+        stages.append(Stage(matrix, multipliers, shift, 8, 2, 2000, "table", tables, 6, 4, len(stages) % 2 == 1))
+    inputs = Inputs(widths[0], scales=np.full(1, 30, np.float32), limits=(-127, 127))
+    offset, linear = np.ones(n_outputs, np.float32), rng.integers(-9, 10, (widths[-1], n_outputs)).astype(np.int8)
+    return Model(inputs, Stages(tuple(stages)), (), offset, linear, one)
+
+
 def wide_models() -> Iterator[Model]:
-    """Levels and sums that leave 16 bits, and more coordinates than values."""
+    """Levels and sums that leave 16 bits, more coordinates than values, and wide stages."""
+    yield staged_model(3, 16_385, 2)  # wider than a block may be
+    yield staged_model(2, 4_000, 3, 5)
+    yield staged_model(2, 3, n_outputs=2_000)  # outputs are most of the working memory
     yield plain_model(ternary(2, 40_000, 60, fold="direct", width_bits=0))
     yield plain_model(ternary(1, 65_536, 60, fold="direct", width_bits=0))
     yield plain_model(ternary(2, 32_000, 20, fold="direct", width_bits=0), limits=(-5000, 5000))

@@ -15,6 +15,7 @@ from .model.counters import Counters
 from .model.inputs import Inputs
 from .model.intervals import Intervals
 from .model.projection import Projection
+from .model.stages import Stage, Stages
 from .paper import KernelModel
 from .paper.quantize import Change
 from .sketch import CompiledSketch, KernelSketch, Sketch, build_sketch, load
@@ -50,6 +51,8 @@ __all__ = [
     "Sketch",
     "SketchClassifier",
     "SketchRegressor",
+    "Stage",
+    "Stages",
     "Status",
     "TeacherError",
     "build_sketch",

@@ -21,6 +21,7 @@ from repsketch.model.numbers import packed_nbytes
 from support.rsk import build
 from support.rsk.build import bare_file
 from support.rsk.costly import RAISED
+from support.rsk.stages import stage_sections, staged_file
 
 MOST_NBYTES = 1 << 20
 MOST_SECONDS = 0.010
@@ -93,6 +94,33 @@ def projections() -> dict[str, bytes]:
     linear = {Section.LINEAR: bytes(60_000), Section.LINEAR_GAIN: np.ones(1, "<f4").tobytes()}
     n = dict.fromkeys(WIDE, 60_000)
     files["linear term"] = bare_file(linear, {"hash": 2}, **n, **INTEGER, linear=3, n_linear_gains=1)
+    return files
+
+
+def stages() -> dict[str, bytes]:
+    """Stages of 64 KiB and less: sparse ones of half a million entries, full ones, and two behind each other."""
+    files = {}
+    for n, p in ((1, 30_000), (30_000, 1), (16, 8_192), (600, 600)):
+        zeros = stage_sections(n, p, is_sparse=True)
+        files[f"sparse {n} x {p}"] = staged_file(zeros, n, p)
+        for bits, byte in ((8, 0x11), (4, 0x11)):
+            n_ones = min(n * p, 40_000)
+            bitmap = np.packbits(np.arange(n * p) < n_ones, bitorder="little").tobytes()
+            full = stage_sections(n, p, is_sparse=True, bits=bits, n_nonzeros=n_ones)
+            full[Section.STAGE_MATRIX] = bitmap + bytes([byte]) * (n_ones * bits // 8)
+            files[f"sparse {n} x {p}, {n_ones} entries of {bits} bits"] = staged_file(full, n, p)
+        if n * p < MANY:
+            tables = stage_sections(n, p, bits=4, activation=1, n_levels=4 if p > 5_000 else 16, width_bits=8)
+            files[f"dense {n} x {p}"] = staged_file(tables, n, p)
+    two = stage_sections(700, 600, is_sparse=True, activation=2) | stage_sections(600, 9, bits=4, index=1)
+    files["two stages"] = staged_file(two, 700, 9, n_stages=2)
+    linear = stage_sections(1, 60, activation=2, n_gains=1)
+    linear[Section.STAGE_LINEAR] = np.ones(1, "<f4").tobytes() + bytes(60 * 1_000)
+    numbers = {"hash": 2, "n_numbers": 1_000}
+    files["linear term of a stage"] = staged_file(linear, 1, 60, group=numbers, n_outputs=1_000)
+    for n, p in itertools.product((1, MILLION), (1, MANY)):
+        declared = {kind: content[:64] for kind, content in stage_sections(1, p, is_sparse=True).items()}
+        files[f"declared {n} x {p}"] = staged_file(declared, n, p)
     return files
 
 
@@ -230,7 +258,7 @@ def best_seconds(read: Callable[[bytes], Status], data: bytes) -> float:
     return best
 
 
-MAKERS = (own_groups, pools, projections, columns, counters, texts, intervals, declared)
+MAKERS = (own_groups, pools, projections, stages, columns, counters, texts, intervals, declared)
 
 
 @cache

@@ -17,10 +17,12 @@ from repsketch.model.oracle import query
 from repsketch.model.projection import Projection
 from repsketch.model.rows import LARGEST_INT, RowGroup
 from repsketch.sketch import from_bytes
+from support.cases import case
 from support.compiled import COMPILER, build
 from support.models import random_model
 from support.rsk import framing_cases, geometry_cases, integrity_cases, total_cases, value_cases
 from support.rsk.build import field_of, python_status, small_model, with_content, with_fields
+from support.rsk.stage_bounds import stage_bounds
 
 CASES = framing_cases.CASES | geometry_cases.CASES | value_cases.CASES | integrity_cases.CASES | total_cases.CASES
 
@@ -85,6 +87,13 @@ def test_every_component_is_bounded(library, component, more, status):
     data = model_to_bytes(Model(Inputs(2, limits=(-127, 127)), projection, (group,), np.zeros(1, np.float32)))
     shift[component] = LARGEST_INT - 2 * 127 * 127 + more
     check_both(library, with_content(data, Section.SHIFT, lambda _: shift.tobytes()), status)
+
+
+def test_every_sum_of_stages_is_bounded(library):
+    for name, (good, bad) in stage_bounds().items():
+        with case(name):
+            check_both(library, good, Status.OK)
+            check_both(library, bad, Status.OVERFLOW)
 
 
 def test_totals_are_pythons_and_hold(library, monkeypatch):

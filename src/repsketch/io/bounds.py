@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .packing import unpack_signed
-from .sections import CHUNK, PACKED_CHUNK
+from .sections import CHUNK
 
 
 def column_sizes(matrix: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
@@ -23,12 +22,28 @@ def column_sizes(matrix: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
 
 
 def stored_entries(bitmap: memoryview, entries: memoryview, n: int, n_bits: int) -> Iterator[tuple[np.ndarray, ...]]:
-    """Places (rising) and entries of a sparse array of n numbers, int64, for some of its places after the other."""
-    n_passed = 0
-    for start in range(0, n, PACKED_CHUNK):
-        packed = np.frombuffer(bitmap, np.uint8)[start // 8 : (start + PACKED_CHUNK) // 8]
-        places = np.flatnonzero(np.unpackbits(packed, bitorder="little"))
-        first, skipped = n_passed * n_bits // 8, n_passed * n_bits % 8 // n_bits
-        numbers = unpack_signed(entries[first:], skipped + len(places), n_bits)[skipped:]
-        n_passed += len(places)
-        yield start + places, numbers
+    """Places (int64, rising) and entries (int8) of a sparse array of n numbers, for some of its places after the other.
+
+    >>> bitmap, entries = memoryview(bytes([0b101])), memoryview(bytes([0xF7]))
+    >>> [(places.tolist(), numbers.tolist()) for places, numbers in stored_entries(bitmap, entries, 5, 4)]
+    [([0, 2], [7, -1])]
+    """
+    packed, n_passed = np.frombuffer(bitmap, np.uint8), 0
+    for start in range(0, n, CHUNK):
+        places = np.flatnonzero(np.unpackbits(packed[start // 8 : (start + CHUNK) // 8], bitorder="little"))
+        if len(places):
+            yield start + places, signed_numbers(entries, n_passed, len(places), n_bits)
+            n_passed += len(places)
+
+
+def signed_numbers(data: memoryview, first: int, n: int, n_bits: int) -> np.ndarray:
+    """Packed numbers ``first`` up to ``first + n`` of 8 or 4 bits in two's complement, int8 (n,).
+
+    >>> signed_numbers(memoryview(bytes([0x1F, 0x82])), 1, 3, 4).tolist()
+    [1, 2, -8]
+    """
+    if n_bits == 8:
+        return np.frombuffer(data, np.int8, n, first)
+    raw = np.frombuffer(data, np.uint8, (first + n + 1) // 2 - first // 2, first // 2)
+    pairs = np.stack([raw & 15, raw >> 4], axis=1).ravel()[first % 2 :][:n]
+    return (pairs ^ 8).astype(np.int8) - np.int8(8)

@@ -24,8 +24,8 @@ def pack(sections: Mapping[int, bytes], software: tuple[int, int, int]) -> bytes
     kinds = sorted(sections)
     if len(kinds) > SECTION_CAP:
         raise InputError(
-            f"the sketch needs {len(kinds)} sections in a file; allowed are {SECTION_CAP}. Use fewer groups of rows, "
-            "or groups without thresholds, indices and decode matrices of their own."
+            f"the sketch needs {len(kinds)} sections in a file; allowed are {SECTION_CAP}. Use fewer groups of rows "
+            "or stages, or groups without thresholds, indices and decode matrices of their own."
         )
     start = _HEADER.size + _ENTRY.size * len(kinds)
     table, body, offset = [], [], start

@@ -8,10 +8,9 @@ from ..model.numbers import packed_nbytes
 from ..model.rows import LARGEST_INT
 from ..model.stages import LARGEST_OUTPUT, MAX_TABLE_BITS, MAX_WIDTH, TABLE_SIZES, Stage, half_of
 from . import records
-from .bounds import column_sizes, stored_entries
-from .packing import unpack_signed
+from .bounds import column_sizes, signed_numbers, stored_entries
 from .records import Activation, Section, StageMatrix
-from .sections import CHUNK, MOST_SHIFT, PACKED_CHUNK, Sections, check_size, refuse_if
+from .sections import CHUNK, MOST_SHIFT, Sections, check_size, refuse_if
 from .status import Status
 
 _MOST_BITS = 15  # of a shift, and of the bits that ReLU and clip drop
@@ -87,12 +86,11 @@ class StageReader:
     def _check_sparse(self, f: SimpleNamespace) -> None:
         self.sections.check_left_over(self.bitmap, f.n_entries)
         bits, n_ones = np.frombuffer(self.bitmap, np.uint8), 0
-        for start in range(0, len(bits), PACKED_CHUNK):
-            n_ones += int(np.unpackbits(bits[start : start + PACKED_CHUNK]).sum())
+        for start in range(0, len(bits), CHUNK):
+            n_ones += int(np.count_nonzero(np.unpackbits(bits[start : start + CHUNK])))
         refuse_if(n_ones != f.n_nonzeros, Status.SIZE_MISMATCH)
-        for start in range(0, f.n_nonzeros, PACKED_CHUNK):
-            n = min(PACKED_CHUNK, f.n_nonzeros - start)
-            numbers = unpack_signed(self.entries[start * f.n_bits // 8 :], n, f.n_bits)
+        for start in range(0, f.n_nonzeros, CHUNK):
+            numbers = signed_numbers(self.entries, start, min(CHUNK, f.n_nonzeros - start), f.n_bits)
             refuse_if(not numbers.all() or numbers.min() == -(1 << (f.n_bits - 1)), Status.COUNTER_RANGE)
         self.sections.check_left_over(self.entries, f.n_nonzeros * f.n_bits)
 
@@ -117,7 +115,7 @@ class StageReader:
         sizes = np.zeros(f.n_components, np.int64)
         if f.is_sparse:
             for places, numbers in stored_entries(self.bitmap, self.entries, f.n_entries, f.n_bits):
-                np.add.at(sizes, places % f.n_components, np.abs(numbers))
+                np.add.at(sizes, places % f.n_components, np.abs(numbers).astype(np.int64))
         else:
             for columns, total in column_sizes(self.matrix):
                 sizes[columns] = total

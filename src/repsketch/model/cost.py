@@ -55,13 +55,13 @@ def _cost_of_stage(stage: Stage) -> Cost:
     """Operations of one stage: a sparse matrix has products for its non-zeros alone.
 
     A coordinate takes a multiplier and a shift, is rounded (an addition and a shift) and clamped. A table takes two
-    entries, four additions, a product, and seven shifts, clamps and comparisons; ReLU and clip round and clamp once
+    entries, five additions, a product, and seven shifts, clamps and comparisons; ReLU and clip round and clamp once
     more.
     """
     products, p = stage.n_nonzeros if stage.is_sparse else stage.matrix.size, stage.n_components
     linear = 0 if stage.linear is None else stage.linear.size
     n_read = 0 if stage.tables is None else 2 * p
-    adds, multiplies, others = {"none": (0, 0, 0), "table": (4, 1, 7)}.get(stage.activation, (1, 0, 3))
+    adds, multiplies, others = {"none": (0, 0, 0), "table": (5, 1, 7)}.get(stage.activation, (1, 0, 3))
     return Cost(
         parameters=products + 2 * p + (0 if stage.tables is None else stage.tables.size) + linear,
         paper_flops=2 * products,

@@ -1,8 +1,8 @@
 """Small good files that cost as much as the totals of the format allow.
 
-A draft of a file is drawn at random: hash, directions, projection, decode, groups, precision. Then its sizes grow, one
-after the other, as long as the file stays small and the two totals stay within their limits. What comes out is close
-to a limit in one of very many ways. Run as a program it measures, so many files from a seed:
+A draft of a file is drawn at random: hash, directions, projection or stages, decode, groups, precision. Then its sizes
+grow, one after the other, as long as the file stays small and the two totals stay within their limits. What comes out
+is close to a limit in one of very many ways. Run as a program it measures, so many files from a seed:
 ``PYTHONPATH=tests python -m support.rsk.costly 10000 1``
 
 """
@@ -19,7 +19,7 @@ import numpy as np
 from repsketch.io import Status
 from repsketch.io.framing import pack
 from repsketch.io.packing import pack_bits
-from repsketch.io.records import MODEL, ROW_GROUP, ROW_GROUP_STRIDE, Section
+from repsketch.io.records import MODEL, ROW_GROUP, ROW_GROUP_STRIDE, STAGE, STAGE_STRIDE, Section
 from repsketch.io.row_group_reader import RowGroupReader
 from repsketch.io.totals import MEMORY_CAP, WORK_CAP, totals_of
 from repsketch.io.write import SOFTWARE
@@ -42,23 +42,33 @@ class Draft:
     kinds: int
     groups: tuple[dict[str, Any], ...]
     sizes: dict[str, int] = field(
-        default_factory=lambda: {"n_columns": 1, "n_components": 1, "n_outputs": 1, "unused": 0}
+        default_factory=lambda: {"n_columns": 1, "n_components": 1, "n_outputs": 1, "unused": 0, "n_hidden": 1}
     )
 
-    def records(self) -> tuple[SimpleNamespace, list[SimpleNamespace]]:
-        """The fields of MODEL and of every ROW_GROUP."""
+    def records(self) -> tuple[SimpleNamespace, list[SimpleNamespace], list[SimpleNamespace]]:
+        """The fields of MODEL, of every ROW_GROUP and of every STAGE."""
         s, is_integer = self.sizes, self.is_integer
         m = SimpleNamespace(**dict.fromkeys(MODEL.names, 0))
         m.precision, m.generator, m.n_row_groups, m.projection = int(is_integer), 1, len(self.groups), self.projection
         m.n_columns, m.n_features = s["n_columns"], min(s["n_columns"] + s["unused"], 1 << 20)
         m.n_values, m.n_outputs, m.kinds = m.n_columns, s["n_outputs"], self.kinds
-        m.is_integer, m.has_matrix = is_integer, self.projection >= 2
-        m.n_components = s["n_components"] if m.has_matrix else m.n_values
+        m.is_integer, m.has_matrix, m.has_stages = is_integer, 2 <= self.projection <= 4, self.projection == 5
+        m.n_components = s["n_components"] if self.projection >= 2 else m.n_values
+        m.n_stages = 2 * m.has_stages
         m.flags = int(m.n_features > m.n_columns) | 4 * (self.projection == 1)
         m.low, m.high, m.limit = (-1, 1, int(m.has_matrix)) if is_integer else (0, 0, 0)
         m.linear = self.linear and (3 if is_integer else 1)
         m.n_linear_gains = int(m.linear == 3)
-        return m, [self._group(m, group) for group in self.groups]
+        return m, [self._group(m, group) for group in self.groups], self._stages(m)
+
+    def _stages(self, m: SimpleNamespace) -> list[SimpleNamespace]:
+        """Two sparse stages without entries, the first with tables and a linear term."""
+        if not m.has_stages:
+            return []
+        first, last = (SimpleNamespace(**(dict.fromkeys(STAGE.names, 0) | {"limit": 1, "matrix": 2})) for _ in range(2))
+        first.activation, first.n_levels, first.width_bits, first.n_gains = 1, 16, 8, 1
+        first.n_components, last.n_components = self.sizes["n_hidden"], m.n_components
+        return [first, last]
 
     def _group(self, m: SimpleNamespace, choices: dict[str, Any]) -> SimpleNamespace:
         f = SimpleNamespace(**(dict.fromkeys(ROW_GROUP.names, 0) | choices | {"n_gains": 1}))
@@ -83,7 +93,7 @@ class Draft:
 
     def lengths(self) -> dict[int, int]:
         """Bytes of every section."""
-        m, groups = self.records()
+        m, groups, stages = self.records()
         matrix = {2: 32, 3: 8, 4: 2}.get(m.projection, 0)
         lengths = {
             Section.COLUMNS: packed_nbytes(m.n_columns, index_bits(m.n_features)) if m.flags & 1 else 0,
@@ -107,27 +117,40 @@ class Draft:
                 Section.GAIN: 4,
             }
             lengths |= {kind + ROW_GROUP_STRIDE * i: n for kind, n in own.items()}
+        n_inputs = m.n_values
+        for i, f in enumerate(stages):
+            own = {
+                Section.STAGE_MATRIX: packed_nbytes(n_inputs * f.n_components, 1),
+                Section.STAGE_COORDINATES: f.n_components * (2 + f.n_levels),
+                Section.STAGE_LINEAR: 4 + f.n_components * m.n_outputs if f.n_gains else 0,
+            }
+            lengths |= {kind + STAGE_STRIDE * i: n for kind, n in own.items()}
+            n_inputs = f.n_components
         return {kind: n for kind, n in lengths.items() if n}
 
     def is_allowed(self) -> bool:
         """Small enough, and within all caps and both limits."""
-        m, groups = self.records()
+        m, groups, stages = self.records()
         capped = [m.n_outputs, *(size for f in groups for size in (f.n_rows, f.n_buckets, f.n_numbers))]
-        capped += [f.n_codes for f in groups if f.hash >= 16]
+        capped += [f.n_codes for f in groups if f.hash >= 16] + [f.n_components for f in stages]
         if (
             max(capped) > 65_536
             or max(m.n_features, m.n_components) > 1 << 20
             or max(f.n_concat for f in groups) > 4096
         ):
             return False
-        if any(f.flags & 8 and f.n_concat > 1 for f in groups) or len(self.lengths()) + 1 + len(groups) > 32:
+        if (
+            any(f.flags & 8 and f.n_concat > 1 for f in groups)
+            or len(self.lengths()) + 1 + len(groups) + len(stages) > 32
+        ):
             return False
-        totals = totals_of(m, groups)
+        totals = totals_of(m, groups, stages)
         return totals.memory <= MEMORY_CAP and totals.work <= WORK_CAP and sum(self.lengths().values()) <= LARGEST_FILE
 
     def free_sizes(self) -> list[tuple[str, int | None]]:
         """Names of the sizes that do not follow from others, with the group of rows they belong to."""
-        names = [(name, None) for name in self.sizes if name != "n_components" or self.projection >= 2]
+        smallest = {"n_components": 2, "n_hidden": 5}  # the kinds of projection that have them
+        names = [(name, None) for name in self.sizes if self.projection >= smallest.get(name, 0)]
         for i, group in enumerate(self.groups):
             free = ["n_rows", "n_concat", "n_buckets"]
             free += ["n_codes"] * (group["flags"] & 1) + ["n_numbers"] * (group["decode"] == 1)
@@ -143,7 +166,7 @@ class Draft:
 
     def file(self) -> bytes:
         """The bytes of a file with arrays of zeros, gains of 1 and the digests of its fields."""
-        m, groups = self.records()
+        m, groups, stages = self.records()
         contents = {kind: bytes(n) for kind, n in self.lengths().items()}
         ones = [
             Section.PROJECTION_SCALES,
@@ -161,6 +184,13 @@ class Draft:
             if f.flags & 1 and f.n_codes > 1:
                 named = np.arange(f.n_rows * f.n_concat) % f.n_codes
                 contents[Section.INDICES + ROW_GROUP_STRIDE * i] = pack_bits(named, index_bits(f.n_codes))
+        for i, f in enumerate(stages):
+            kind = Section.STAGE + STAGE_STRIDE * i
+            contents[kind] = STAGE.pack(**{name: getattr(f, name) for name in STAGE.names})
+            ones = bytes([1]) * f.n_components
+            contents[kind + 2] = ones + contents[kind + 2][f.n_components :]
+            if f.n_gains:
+                contents[kind + 3] = np.ones(1, "<f4").tobytes() + contents[kind + 3][4:]
         contents[Section.MODEL] = MODEL.pack(**{name: getattr(m, name) for name in MODEL.names})
         for digests in (None, []):
             if digests is not None:
@@ -224,7 +254,7 @@ def draw(rng: np.random.Generator) -> Draft:
             "aggregate": 0,
         }
         return Draft(is_integer, 0, 0, 2, (seeded,))
-    projection = pick(0, 0, 3, 4) if is_integer else pick(0, 0, 1, 2, 3, 4)
+    projection = pick(0, 0, 3, 4, 5) if is_integer else pick(0, 0, 1, 2, 3, 4)
     return Draft(is_integer, projection, pick(0, 0, 1), pick(0, 0, 1, 2), tuple(groups))
 
 

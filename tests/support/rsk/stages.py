@@ -86,11 +86,13 @@ def stage_sections(
     return {kind + STAGE_STRIDE * index: content for kind, content in sections.items()}
 
 
-def staged_file(sections: Mapping[int, bytes], n: int, p: int, **fields: Any) -> bytes:
+def staged_file(
+    sections: Mapping[int, bytes], n: int, p: int, group: Mapping[str, Any] | None = None, **fields: Any
+) -> bytes:
     """A file of n boolean columns, p coordinates behind its stages and one row of two buckets."""
     model = dict.fromkeys(("n_features", "n_columns", "n_values"), n) | {"n_components": p, "kinds": 1}
     model |= {"precision": 1, "low": -1, "high": 1, "projection": 5, "n_stages": 1}
-    return bare_file(sections, {"hash": 2}, **(model | fields))
+    return bare_file(sections, group or {"hash": 2}, **(model | fields))
 
 
 def _with_or(kind: int, at: int, bits: int) -> bytes:
