@@ -1,8 +1,8 @@
 """Hidden stages between the values and the coordinates that rows read: section 2 of ``docs/spec/inference.md``.
 
-A stage multiplies its inputs by a small integer matrix, shifts and scales the sums, and maps every coordinate by a table
-of its own, by a ReLU or by a clip to 8 bits, which the next stage takes. The last stage may hand its coordinates on as
-they are. An int8 network, a pruned network and the projection of interpolated rows are special cases.
+A stage multiplies its inputs by a small integer matrix, scales and shifts the sums, and maps every coordinate by a
+table of its own, by a ReLU or by a clip to 8 bits, which the next stage takes. The last stage may hand its coordinates
+on as they are. An int8 network, a pruned network and the projection of interpolated rows are special cases.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ import numpy as np
 from ..checks import check_choice, check_count
 from ..display import repr_of_fields
 from ..errors import InputError
-from .numbers import LARGEST, check_floats, check_integers, packed_nbytes
+from .numbers import check_floats, check_integers, packed_nbytes
 
 ACTIVATIONS = ("none", "table", "relu", "clip")
 TABLE_SIZES = (4, 8, 16)
@@ -92,7 +92,9 @@ class Stage:
         if self.tables is not None:
             check_integers("tables", self.tables, "int8")
             if self.tables.shape not in [(self.n_components, size) for size in TABLE_SIZES]:
-                raise InputError(f"tables of shape {self.tables.shape}; allowed are {TABLE_SIZES} entries a coordinate.")
+                raise InputError(
+                    f"tables of shape {self.tables.shape}; allowed are {TABLE_SIZES} entries a coordinate."
+                )
         smallest, largest = {"none": (0, 0), "table": (1, MAX_TABLE_BITS)}.get(self.activation, (0, 15))
         check_count("width_bits", self.width_bits, largest, smallest=smallest)
 
@@ -122,7 +124,7 @@ class Stage:
         return self.limit if self.activation == "none" else LARGEST_OUTPUT
 
     def coordinates(self, inputs: np.ndarray) -> np.ndarray:
-        """z (p, n), int32, for inputs (n_inputs, n)."""
+        """Coordinates z (p, n), int32, for inputs (n_inputs, n)."""
         # Exact: a float64 product of integers whose sums stay below 2**53.
         sums = (self.matrix.T.astype(np.float64) @ inputs.astype(np.float64)).astype(np.int64)
         z = shift_rounded(sums * self.multipliers[:, None].astype(np.int64), self.right_shift)
@@ -209,7 +211,7 @@ class Stages:
         return self.stages[-1].largest
 
     def coordinates(self, values: np.ndarray) -> list[np.ndarray]:
-        """z of every stage, and last what the last stage hands on, (p, n) each, for values (D, n)."""
+        """Coordinates z of every stage, and last what the last stage hands on, (p, n) each, for values (D, n)."""
         found, inputs = [], values
         for stage in self.stages:
             found.append(stage.coordinates(inputs))

@@ -1,4 +1,4 @@
-"""Models of stages, trained by gradient descent in C: hidden stages of tables, ReLU or clip, then rows or a linear term.
+"""Models of stages, trained by gradient descent in C: stages of tables, ReLU or clip, then rows or a linear term.
 
 Takes integer values with their labels, and a shape; hands on ``Trained``, which ``stage_assembly.assemble`` turns into
 a model. From a share of the steps on, parameters are rounded in every step as they are stored, and the forward pass
