@@ -2,7 +2,6 @@
 #include "rsk_hash.h"
 #include "rsk_trainer_state.h"
 
-#include <math.h>
 #include <string.h>
 
 static float draw_normal(rsk_trainer *t) { return rsk_gaussian((uint32_t)(rsk_trainer_draw(&t->generator) >> 32)); }
@@ -22,10 +21,10 @@ static float typical_size(uint32_t activation) { return activation == RSK_CLIP ?
 
 /* Standard deviation of a weight on n inputs of this size, so that z reaches most of its table, or both ends. */
 static float weight_deviation(uint32_t activation, uint32_t n_entries, uint32_t n, float size) {
-    const float root = sqrtf((float)n) * size;
-    if (activation == RSK_RELU) return sqrtf(2.0f) / root; /* He et al. 2015 */
-    if (activation == RSK_CLIP) return 6.0f / root;
-    return 1.5f * (float)n_entries / 7.0f / root;
+    const float one = rsk_trainer_inverse_root((float)n) / size;
+    if (activation == RSK_RELU) return 1.4142135f * one; /* He et al. 2015 */
+    if (activation == RSK_CLIP) return 6.0f * one;
+    return 1.5f * (float)n_entries / 7.0f * one;
 }
 
 static void start_layer(rsk_trainer *t, const rsk_trainer_layer *layer, float size_in) {
@@ -61,7 +60,8 @@ void rsk_trainer_start(rsk_trainer *t, const float *first_matrix) {
     fill_normal(t, t->counters, n_counters, shape->is_factored ? 0.3f : 0.05f);
     fill_normal(t, t->decode, n_decode, 0.3f);
     if (shape->n_rows == 0)
-        fill_normal(t, t->linear.place, n_linear, 1.0f / (sqrtf((float)last->p) * typical_size(last->activation)));
+        fill_normal(t, t->linear.place, n_linear,
+                    rsk_trainer_inverse_root((float)last->p) / typical_size(last->activation));
     for (uint64_t i = 0; i < n_counters; i++) t->decays[t->counters + i] = 1.0f;
     for (uint64_t i = 0; i < n_decode; i++) t->decays[t->decode + i] = 1.0f;
     for (uint64_t i = 0; i < n_linear; i++) t->decays[t->linear.place + i] = 1.0f;
