@@ -27,7 +27,7 @@ static void update(rsk_trainer *t, float rate, double first, double second) {
     for (uint64_t i = 0; i < t->n_parameters; i++) {
         m[i] = 0.9f * m[i] + 0.1f * gradients[i];
         v[i] = 0.999f * v[i] + 0.001f * (gradients[i] * gradients[i]);
-        const float share = 1.0f - decay * decays[i];
+        const float share = larger(1.0f - decay * decays[i], 0.0f);
         const float square = smaller(v[i] * scale, 1e30f), root = square * rsk_trainer_inverse_root(square);
         const float moved = share * parameters[i] - step * m[i] / (root + 1e-8f);
         parameters[i] = clamped(moved, LARGEST_PARAMETER);

@@ -9,6 +9,7 @@ does nothing else; the fastest of several turns counts.
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -84,7 +85,7 @@ def main() -> int:
     print("other shapes, by instruction set: microseconds a step (GFLOP/s of the products)")
     for name, (n_values, shape) in OTHERS.items():
         widths = [n_values, *shape.widths]
-        products = [a * b for a, b in zip(widths, widths[1:], strict=False)]
+        products = [a * b for a, b in pairwise(widths)]
         operations = 2 * 256 * (3 * sum(products) - products[0])
         line = f"  {name:<32}"
         for isa, number in require_native().isas().items():
