@@ -43,5 +43,5 @@ done
 tests=$native/tests
 $cc "$tests/test_file.c" "$tests/assembler.c" "$folder"/*.o -o "$folder/test_file"
 $cc "$tests/test_predict.c" "$folder"/*.o -pthread -o "$folder/test_predict"
-$cc "$tests/test_trainer.c" "$folder"/*.o -o "$folder/test_trainer"
+$cc "$tests/test_trainer.c" "$folder"/*.o -lm -o "$folder/test_trainer"
 $cc "$tests"/mutate*.c "$tests/fuzz_file.c" "$folder"/*.o -o "$folder/mutate"

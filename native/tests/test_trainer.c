@@ -99,6 +99,88 @@ static float *train(const rsk_trainer_shape *shape, const rsk_trainer_settings *
     return found;
 }
 
+static float *make(const rsk_trainer_shape *shape, const rsk_trainer_settings *settings, const rsk_trainer_rows *rows,
+                   rsk_trainer **trainer) {
+    const uint64_t nbytes = rsk_trainer_nbytes(shape, settings, rows->n);
+    void *memory = NULL;
+    if (nbytes == 0 || posix_memalign(&memory, 64, nbytes)) exit(2);
+    *trainer = rsk_trainer_make(shape, settings, rows, rows, NULL, -1, memory, nbytes);
+    return rsk_trainer_parameters(*trainer);
+}
+
+/* The loss falls along the gradient of some of the parameters as fast as the gradient says; not rounded. */
+static void test_gradients(void) {
+    for (uint32_t activation = RSK_TABLE; activation < RSK_N_ACTIVATIONS; activation++)
+        for (uint32_t head = 0; head < 4; head++) {
+            fill(N_OUTPUTS);
+            const rsk_trainer_shape shape = shape_of(activation, head, N_OUTPUTS);
+            const rsk_trainer_settings settings = {N_STEPS, 80, RSK_SQUARED, 0.7f, 0.02f, 0.0f, 0.0f, 0.3f, 0.3f, 1};
+            const rsk_trainer_rows rows = {N, values, labels, soft_labels, weights};
+            const uint64_t n = rsk_trainer_n_parameters(&shape);
+            rsk_trainer *trainer;
+            float *parameters = make(&shape, &settings, &rows, &trainer), *start = malloc(n * sizeof *start);
+            float *gradients = malloc(n * sizeof *gradients);
+            rsk_trainer_run(trainer, N_STEPS);
+            memcpy(start, parameters, n * sizeof *start);
+            memcpy(gradients, rsk_trainer_gradients(trainer, &rows, 0), n * sizeof *gradients);
+            for (uint64_t first = 0; first < n; first += 9) {
+                double square = 0.0, losses[2];
+                for (uint64_t i = first; i < n && i < first + 9; i++) square += (double)gradients[i] * gradients[i];
+                if (square < 1e-6) continue;
+                for (int side = 0; side < 2; side++) {
+                    const double step = (side ? -2e-3 : 2e-3) / sqrt(square);
+                    memcpy(parameters, start, n * sizeof *start);
+                    for (uint64_t i = first; i < n && i < first + 9; i++)
+                        parameters[i] += (float)(step * (double)gradients[i]);
+                    losses[side] = rsk_trainer_mean_loss(trainer, &rows, 0);
+                }
+                const double slope = (losses[0] - losses[1]) / 4e-3;
+                expect(fabs(slope - sqrt(square)) < 0.1 * sqrt(square), "the gradient is not the slope of the loss");
+            }
+            memcpy(parameters, start, n * sizeof *start);
+            free(start);
+            free(gradients);
+            free(trainer);
+        }
+}
+
+/* What was trained: lower loss, the parameters of the best check, pruned weights, rounded numbers close to the others. */
+static void test_training(void) {
+    int n_early = 0;
+    for (uint32_t activation = RSK_TABLE; activation < RSK_N_ACTIVATIONS; activation++)
+        for (uint32_t head = 0; head < 4; head++) {
+            fill(N_OUTPUTS);
+            const rsk_trainer_shape shape = shape_of(activation, head, N_OUTPUTS);
+            const rsk_trainer_settings settings = {400, 32, RSK_SQUARED, 0.5f, 0.02f, 0.0f, 0.05f, 0.0f, 0.3f, 3};
+            const rsk_trainer_rows rows = {N, values, labels, NULL, NULL};
+            rsk_trainer *trainer;
+            const float *parameters = make(&shape, &settings, &rows, &trainer);
+            const double before = rsk_trainer_mean_loss(trainer, &rows, 1);
+            rsk_trainer_run(trainer, 400);
+            const double after = rsk_trainer_mean_loss(trainer, &rows, 1);
+            expect(after < 0.5 * before && after < 0.05, "nothing is learned");
+            const double *losses;
+            const uint32_t *steps;
+            const uint32_t n_checks = rsk_trainer_checks(trainer, &losses, &steps);
+            double least = losses[0];
+            for (uint32_t i = 0; i < n_checks; i++) least = losses[i] < least ? losses[i] : least;
+            expect(n_checks >= 12 && n_checks <= 20 && steps[0] > 240 && steps[n_checks - 1] == 400, "checks");
+            expect(fabs(after - least) < 1e-9, "the best parameters are not taken");
+            n_early += least < losses[n_checks - 1];
+            uint32_t n_zeros = 0;
+            for (int i = 0; i < N_VALUES * 5; i++) n_zeros += parameters[i] == 0.0f;
+            expect(n_zeros == 8, "half of the weights of the first stage are pruned");
+            float exact[N * N_OUTPUTS], rounded[N * N_OUTPUTS];
+            double difference = 0.0;
+            rsk_trainer_outputs(trainer, values, N, 0, exact, NULL);
+            rsk_trainer_outputs(trainer, values, N, 1, rounded, NULL);
+            for (int i = 0; i < N * N_OUTPUTS; i++) difference += fabs((double)exact[i] - (double)rounded[i]);
+            expect(difference < 0.06 * N * N_OUTPUTS, "rounded numbers are far from the others");
+            free(trainer);
+        }
+    expect(n_early > 4, "the last parameters are always the best");
+}
+
 static void test_options(float learning_rate, float noise) {
     for (uint32_t activation = RSK_TABLE; activation < RSK_N_ACTIVATIONS; activation++)
         for (uint32_t head = 0; head < 4; head++)
@@ -176,6 +258,8 @@ static void test_refusals(void) {
 int main(void) {
     test_options(0.02f, 0.1f);
     test_options(10.0f, 100.0f); /* diverges: numbers stay finite, integers within 32 bits */
+    test_gradients();
+    test_training();
     test_refusals();
     printf(n_failures == 0 ? "test_trainer: ok\n" : "test_trainer: %d failures\n", n_failures);
     return n_failures != 0;

@@ -250,6 +250,14 @@ def test_every_row_is_in_one_batch_of_an_epoch():
         assert batches != sorted(batches)
 
 
+def test_values_are_standardised_by_training_rows_alone():
+    found = [
+        make_trainer(TRAIN, each, TABLES, Schedule(1), loss="squared").outputs(TRAIN.values, False)[0]
+        for each in (VALIDATION, replace(VALIDATION, values=VALIDATION.values // 3 + 40))
+    ]
+    assert np.array_equal(found[0], found[1])
+
+
 def test_a_first_matrix_is_where_training_begins():
     matrix = np.random.default_rng(0).normal(size=(N_VALUES, 10)).astype(np.float32)
     trainer = make_trainer(TRAIN, VALIDATION, TABLES, Schedule(5), loss="squared", first_matrix=matrix)
