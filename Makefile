@@ -91,6 +91,7 @@ sanitize: $(VENV)/dev
 	sh native/tests/build.sh build/sanitize $(SANITIZERS)
 	build/sanitize/test_file
 	build/sanitize/test_predict build/sanitize/seeds/*.rsk
+	build/sanitize/test_trainer
 	build/sanitize/mutate --seed $(SANITIZE_SEED) --inputs $(SANITIZE_INPUTS) build/sanitize/seeds/seed*.rsk
 
 mutants: $(VENV)/dev

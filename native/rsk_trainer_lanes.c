@@ -1,7 +1,6 @@
 /* rsk_trainer_lanes.c: the loops of the trainer for one instruction set. Compiled once for each, with RSK_ISA_NAME set
  * to its name. Plain C, vectorised by the compiler: no operation is fused, reordered or approximated, so that all
  * instruction sets give the same bits. */
-#include <math.h>
 #include <string.h>
 
 #include "rsk_trainer_state.h"
@@ -28,8 +27,9 @@ static void update(rsk_trainer *t, float rate, double first, double second) {
     for (uint64_t i = 0; i < t->n_parameters; i++) {
         m[i] = 0.9f * m[i] + 0.1f * gradients[i];
         v[i] = 0.999f * v[i] + 0.001f * (gradients[i] * gradients[i]);
-        const float share = 1.0f - decay * decays[i];
-        const float moved = share * parameters[i] - step * m[i] / (sqrtf(v[i] * scale) + 1e-8f);
+        const float share = larger(1.0f - decay * decays[i], 0.0f);
+        const float square = smaller(v[i] * scale, 1e30f), root = square * rsk_trainer_inverse_root(square);
+        const float moved = share * parameters[i] - step * m[i] / (root + 1e-8f);
         parameters[i] = clamped(moved, LARGEST_PARAMETER);
     }
     for (uint32_t k = 0; k < t->n_layers; k++) {

@@ -33,10 +33,10 @@ uint32_t rsk_trainer_prune_end(const rsk_trainer *t) { return (uint32_t)(PRUNE_T
 
 /* Size of a weight as a share of its column's largest; the bits of such numbers are in the order of the numbers. */
 static uint32_t size_bits(float weight, float largest) {
-    const float size = largest > 0.0f ? (weight < 0.0f ? -weight : weight) / largest : 0.0f;
+    const float share = largest > 0.0f ? weight / largest : 0.0f;
     uint32_t bits;
-    memcpy(&bits, &size, sizeof bits);
-    return bits;
+    memcpy(&bits, &share, sizeof bits);
+    return bits & UINT32_C(0x7FFFFFFF);
 }
 
 static void prune_layer(rsk_trainer *t, rsk_trainer_layer *layer, uint64_t n_pruned) {

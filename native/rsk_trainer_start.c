@@ -2,7 +2,6 @@
 #include "rsk_hash.h"
 #include "rsk_trainer_state.h"
 
-#include <math.h>
 #include <string.h>
 
 static float draw_normal(rsk_trainer *t) { return rsk_gaussian((uint32_t)(rsk_trainer_draw(&t->generator) >> 32)); }
@@ -17,17 +16,21 @@ static float tanh_of(float x) {
     return x / (1.0f + y / (3.0f + y / (5.0f + y / (7.0f + y / 9.0f))));
 }
 
-/* Standard deviation of a weight on n standardised inputs, so that z reaches most of its table. */
-static float weight_deviation(uint32_t activation, uint32_t n_entries, uint32_t n) {
-    if (activation == RSK_RELU) return sqrtf(2.0f / (float)n); /* He et al. 2015 */
-    if (activation == RSK_CLIP) return sqrtf(1.0f / (float)n);
-    return 1.5f * (float)n_entries / 7.0f / sqrtf((float)n);
+/* Typical size of what a stage hands on, 1 but for a clip, which is linear unless it comes near its ends. */
+static float typical_size(uint32_t activation) { return activation == RSK_CLIP ? 5.0f : 1.0f; }
+
+/* Standard deviation of a weight on n inputs of this size, so that z reaches most of its table, or both ends. */
+static float weight_deviation(uint32_t activation, uint32_t n_entries, uint32_t n, float size) {
+    const float one = rsk_trainer_inverse_root((float)n) / size;
+    if (activation == RSK_RELU) return 1.4142135f * one; /* He et al. 2015 */
+    if (activation == RSK_CLIP) return 6.0f * one;
+    return 1.5f * (float)n_entries / 7.0f * one;
 }
 
-static void start_layer(rsk_trainer *t, const rsk_trainer_layer *layer) {
+static void start_layer(rsk_trainer *t, const rsk_trainer_layer *layer, float size_in) {
     const uint32_t n_entries = layer->activation == RSK_NO_ACTIVATION ? t->shape.n_levels : layer->n_entries;
     const uint64_t size = (uint64_t)layer->n * layer->p;
-    fill_normal(t, layer->matrix, size, weight_deviation(layer->activation, n_entries, layer->n));
+    fill_normal(t, layer->matrix, size, weight_deviation(layer->activation, n_entries, layer->n, size_in));
     for (uint64_t i = 0; i < size; i++) t->decays[layer->matrix + i] = 1.0f;
     for (uint64_t i = 0; i < size && layer->mask; i++) layer->mask[i] = 1.0f;
     for (uint64_t i = 0; i < (uint64_t)layer->p * layer->n_entries; i++) {
@@ -50,12 +53,15 @@ void rsk_trainer_start(rsk_trainer *t, const float *first_matrix) {
     memset(t->second_moments, 0, t->n_parameters * sizeof *t->second_moments);
     memset(t->best, 0, t->n_parameters * sizeof *t->best);
     memset(t->decays, 0, t->n_parameters * sizeof *t->decays);
-    for (uint32_t k = 0; k < t->n_layers; k++) start_layer(t, &t->layers[k]);
+    for (uint32_t k = 0; k < t->n_layers; k++)
+        start_layer(t, &t->layers[k], k == 0 ? 1.0f : typical_size(t->layers[k - 1].activation));
     if (first_matrix)
         memcpy(t->parameters + first->matrix, first_matrix, (size_t)first->n * first->p * sizeof *first_matrix);
     fill_normal(t, t->counters, n_counters, shape->is_factored ? 0.3f : 0.05f);
     fill_normal(t, t->decode, n_decode, 0.3f);
-    if (shape->n_rows == 0) fill_normal(t, t->linear.place, n_linear, 1.0f / sqrtf((float)last->p));
+    if (shape->n_rows == 0)
+        fill_normal(t, t->linear.place, n_linear,
+                    rsk_trainer_inverse_root((float)last->p) / typical_size(last->activation));
     for (uint64_t i = 0; i < n_counters; i++) t->decays[t->counters + i] = 1.0f;
     for (uint64_t i = 0; i < n_decode; i++) t->decays[t->decode + i] = 1.0f;
     for (uint64_t i = 0; i < n_linear; i++) t->decays[t->linear.place + i] = 1.0f;

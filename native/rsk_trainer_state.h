@@ -2,6 +2,8 @@
 #ifndef RSK_TRAINER_STATE_H
 #define RSK_TRAINER_STATE_H
 
+#include <string.h>
+
 #include "rsk_trainer.h"
 
 /* A linear term: outputs += sum over the source of entries * source, times step * unit. */
@@ -105,6 +107,17 @@ static inline uint64_t rsk_trainer_draw(uint64_t *state) {
     word = (word ^ word >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     word = (word ^ word >> 27) * UINT64_C(0x94D049BB133111EB);
     return word ^ word >> 31;
+}
+
+/* 1 / sqrt(x) to 2e-7 for normal x, by Newton's method from a guess that halves the exponent: no libm. */
+static inline float rsk_trainer_inverse_root(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = UINT32_C(0x5F3759DF) - (bits >> 1);
+    float y;
+    memcpy(&y, &bits, sizeof y);
+    for (int k = 0; k < 3; k++) y = y * (1.5f - (0.5f * x * y) * y);
+    return y;
 }
 
 /* rsk_trainer_layout.c */

@@ -3,7 +3,7 @@
 #
 #     build.sh FOLDER FLAGS...            the compiler is $CC, or cc
 #
-# FOLDER then holds test_file, test_predict and mutate.
+# FOLDER then holds test_file, test_predict, test_trainer and mutate.
 set -eu
 native=$(dirname "$0")/..
 folder=$1
@@ -22,6 +22,7 @@ isa() { # NAME FLAGS...
     name=$1
     shift
     $cc -DRSK_ISA_NAME="$name" "$@" -c "$native/rsk_lanes.c" -o "$folder/$name.o"
+    $cc -DRSK_ISA_NAME="$name" -fno-trapping-math "$@" -c "$native/rsk_trainer_lanes.c" -o "$folder/trainer_$name.o"
 }
 isa scalar
 case $machine in
@@ -34,7 +35,7 @@ esac
 for source in "$native"/rsk*.c; do
     name=$(basename "$source" .c)
     case $name in
-    rsk_lanes | rsk_kernel) ;; # above; of training
+    rsk_lanes | rsk_trainer_lanes | rsk_kernel) ;; # above; of training
     *) $cc -c "$source" -o "$folder/$name.o" ;;
     esac
 done
@@ -42,4 +43,5 @@ done
 tests=$native/tests
 $cc "$tests/test_file.c" "$tests/assembler.c" "$folder"/*.o -o "$folder/test_file"
 $cc "$tests/test_predict.c" "$folder"/*.o -pthread -o "$folder/test_predict"
+$cc "$tests/test_trainer.c" "$folder"/*.o -lm -o "$folder/test_trainer"
 $cc "$tests"/mutate*.c "$tests/fuzz_file.c" "$folder"/*.o -o "$folder/mutate"

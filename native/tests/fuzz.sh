@@ -15,7 +15,7 @@ python=${3:-python3}
 mkdir -p "$folder/found" "$folder/seeds"
 clang -std=c99 -g -O1 -fsanitize=fuzzer,address,undefined,float-cast-overflow -fno-sanitize-recover=all \
     -ffp-contract=off -fno-math-errno -I"$native" "$tests"/fuzz_*.c "$tests"/mutate.c "$tests"/mutate_document.c \
-    "$tests"/mutate_fields.c $(ls "$native"/rsk*.c | grep -v rsk_kernel) -o "$folder/fuzz"
+    "$tests"/mutate_fields.c $(ls "$native"/rsk*.c | grep -v -e rsk_kernel -e rsk_trainer) -o "$folder/fuzz"
 "$python" "$tests/write_seeds.py" "$folder/seeds"
 rm -f "$folder"/seeds/wide*.rsk
 "$python" "$tests/fuzz_pack.py" unpack "$folder/found"

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "native"
 COMPILER = shutil.which("gcc")
 STRICT = ["-std=c99", "-ffp-contract=off", "-fno-math-errno", "-fPIC"]
-NOT_THE_RUNTIME = {"rsk_lanes.c", "rsk_kernel.c"}  # compiled once an isa; training
+NOT_THE_RUNTIME = ("rsk_lanes", "rsk_kernel", "rsk_trainer")  # compiled once an isa; training
 
 
 def isas_of_cmake() -> tuple[dict[str, list[str]], list[str]]:
@@ -38,7 +38,7 @@ def build(folder: Path, optimisation: str) -> Path:
         subprocess.run([COMPILER, *flags, *more, "-c", str(source), "-o", objects[-1]], check=True)
 
     for source in sorted(NATIVE.glob("rsk*.c")):
-        if source.name not in NOT_THE_RUNTIME:
+        if not source.stem.startswith(NOT_THE_RUNTIME):
             compile_file(source, source.stem, [])
     for isa, more in isas.items():
         compile_file(NATIVE / "rsk_lanes.c", f"lanes_{isa}", [f"-DRSK_ISA_NAME={isa}", *more])

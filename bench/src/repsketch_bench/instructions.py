@@ -24,7 +24,7 @@ from .teachers import load_case
 LANES = 16
 COUNTS = (1024, 2048)
 _NATIVE = Path(get_include())
-_APART = ("rsk_kernel", "rsk_lanes")  # for training; compiled once for every instruction set
+_APART = ("rsk_kernel", "rsk_trainer", "rsk_lanes")  # for training; compiled once for every instruction set
 _FLAGS = ("-std=c99", "-O3", "-ffp-contract=off", "-fno-math-errno", "-DRSK_HAS_X86")
 _ISAS = {
     "scalar": (),
@@ -71,7 +71,7 @@ def _compile(folder: Path) -> list[str]:
     """Object files of the runtime, with every instruction set."""
     compiler, objects = find_compiler(), []
     jobs: list[tuple[str, Path, tuple[str, ...]]] = [
-        (path.stem, path, ()) for path in sorted(_NATIVE.glob("rsk*.c")) if path.stem not in _APART
+        (path.stem, path, ()) for path in sorted(_NATIVE.glob("rsk*.c")) if not path.stem.startswith(_APART)
     ]
     jobs += [(f"lanes_{i}", _NATIVE / "rsk_lanes.c", (f"-DRSK_ISA_NAME={name}", *flags))
              for i, (name, flags) in enumerate(_ISAS.items())]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Models of stages, trained by gradient descent in C: hidden stages of tables, ReLU or clip, then rows or a linear term.
+"""Models of stages, trained by gradient descent in C: stages of tables, ReLU or clip, then rows or a linear term.
 
 Takes integer values with their labels, and a shape; hands on ``Trained``, which ``stage_assembly.assemble`` turns into
 a model. From a share of the steps on, parameters are rounded in every step as they are stored, and the forward pass
@@ -254,12 +254,12 @@ def _check_task(
 def read_trained(trainer: Any, shape: Shape, seed: int, n_values: int, n_outputs: int) -> Trained:
     """The present parameters of a trainer, and their integers."""
     places = shape.slices(n_values, n_outputs)
-    parameters, rounded = trainer.parameters(), trainer.rounded()
-    integers = rounded.pop("integers")
-    return Trained(
-        shape, seed, *({name: numbers[place].reshape(size) for name, (place, size) in places.items()}
-                       for numbers in (parameters, integers)), rounded, tuple(trainer.checks()),
-    )  # fmt: skip
+    rounded = trainer.rounded()
+    parameters, integers = (
+        {name: numbers[place].reshape(size) for name, (place, size) in places.items()}
+        for numbers in (trainer.parameters(), rounded.pop("integers"))
+    )
+    return Trained(shape, seed, parameters, integers, rounded, tuple(trainer.checks()))
 
 
 def moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

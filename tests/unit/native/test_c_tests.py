@@ -36,6 +36,10 @@ def test_reader_and_predictions(programs, seeds, run):
     )
 
 
+def test_trainings_that_learn_and_that_diverge(programs, run):
+    assert run(programs / "test_trainer") == "test_trainer: ok\n"
+
+
 def test_damaged_files(programs, seeds, run):
     files = sorted(seeds.glob("seed*.rsk"))
     printed = run(programs / "mutate", "--seed", 2, "--inputs", N_INPUTS, *files)

@@ -47,7 +47,7 @@ def test_no_library_and_no_state(root, symbols, tmp_path, flags):
         pytest.skip("needs a compiler for x86-64")
     sources = [path for path in (root / "native").glob("rsk*.c") if path.stem != "rsk_kernel"]
     needed, given, writable = symbols(sources, tmp_path, *flags)
-    vectors = {"rsk_isa_avx2", "rsk_isa_avx512"}
+    vectors = {f"rsk_{kind}_{isa}" for kind in ("isa", "trainer_isa") for isa in ("avx2", "avx512")}
     allowed = ALLOWED | (ALLOWED_X86 | vectors if "-DRSK_HAS_X86" in flags else set())
     assert needed - given <= allowed
     assert writable == set()
