@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
+from .checks import check_choice
 from .compress import compress
 from .data.arrays import as_checked, check_not_masked
 from .data.frames import collected, is_frame
@@ -19,6 +20,7 @@ from .teacher.default import default_teacher
 from .teacher.targets import in_order
 from .train.budget import parse_budget
 from .train.clock import Clock
+from .train.effort import EFFORTS
 from .train.goal import Goal
 
 _READING = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
@@ -30,6 +32,7 @@ class _SketchEstimator(BaseEstimator):
 
     teacher: Any
     budget: int | str
+    effort: str
     time_limit: float | None
     random_state: Any
     progress: bool
@@ -57,6 +60,7 @@ class _SketchEstimator(BaseEstimator):
         """Compress the teacher, trained first if there is none; ``goal``: loss, metric and weights of classes."""
         parse_budget(self.budget)  # invalid parameters are refused before anything is trained
         Goal(**goal)
+        check_choice("effort", self.effort, EFFORTS)
         seed = int(check_random_state(self.random_state).randint(2**31))
         teacher, clock = self.teacher, Clock(self.time_limit)
         if teacher is None:  # trained here and not in compress, because users may look at teacher_
@@ -65,8 +69,8 @@ class _SketchEstimator(BaseEstimator):
                 table, y, task, seed=seed, time_limit=self.time_limit, progress=self.progress, **loss
             )
         sketch = compress(
-            teacher, table, y, budget=self.budget, task=task, random_state=seed, time_limit=clock.limit_left,
-            progress=self.progress, **goal,
+            teacher, table, y, budget=self.budget, task=task, effort=self.effort, random_state=seed,
+            time_limit=clock.limit_left, progress=self.progress, **goal,
         )  # fmt: skip
         self.teacher_, self.sketch_ = teacher, sketch
 
@@ -89,6 +93,7 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
     budget : bytes of the sketch at most, such as 700, "512B", "4KB", "1MB"
     metric : name of a scorer of scikit-learn by which the sketch is chosen, such as "roc_auc"; None for the log loss
     class_weight : None, "balanced", or a dictionary from labels to weights
+    effort : "fast", "normal" or "thorough": how long to search
     time_limit : seconds that training and search may take, about
     random_state : None, an integer or a NumPy RandomState
 
@@ -113,6 +118,7 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
         *,
         metric: str | None = None,
         class_weight: Any = None,
+        effort: str = "normal",
         time_limit: float | None = None,
         random_state: Any = None,
         progress: bool = False,
@@ -121,6 +127,7 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
         self.budget = budget
         self.metric = metric
         self.class_weight = class_weight
+        self.effort = effort
         self.time_limit = time_limit
         self.random_state = random_state
         self.progress = progress
@@ -166,7 +173,7 @@ class SketchRegressor(RegressorMixin, _SketchEstimator):
 
     Parameters
     ----------
-    teacher, budget, time_limit, random_state : as for ``SketchClassifier``
+    teacher, budget, effort, time_limit, random_state : as for ``SketchClassifier``
     loss : "squared_error", "absolute_error", or "quantile" with its level ``quantile``, between 0 and 1
     metric : name of a scorer of scikit-learn by which the sketch is chosen, such as "r2"; None for the loss
 
@@ -189,6 +196,7 @@ class SketchRegressor(RegressorMixin, _SketchEstimator):
         loss: str = "squared_error",
         quantile: float | None = None,
         metric: str | None = None,
+        effort: str = "normal",
         time_limit: float | None = None,
         random_state: Any = None,
         progress: bool = False,
@@ -198,6 +206,7 @@ class SketchRegressor(RegressorMixin, _SketchEstimator):
         self.loss = loss
         self.quantile = quantile
         self.metric = metric
+        self.effort = effort
         self.time_limit = time_limit
         self.random_state = random_state
         self.progress = progress

@@ -17,6 +17,8 @@ def test_defaults():
     assert default_of(rs.Sketch.predict_interval, "confidence") == 0.95
     assert (default_of(rs.compress, "budget"), default_of(rs.compress, "progress")) == ("4KB", True)
     assert default_of(rs.compress, "time_limit") is None
+    assert (default_of(rs.compress, "effort"), default_of(rs.compress, "loss")) == ("normal", None)
+    assert default_of(rs.SketchRegressor, "loss") == "squared_error"
     for estimator in (rs.SketchClassifier, rs.SketchRegressor):
         assert (default_of(estimator, "budget"), default_of(estimator, "progress")) == ("4KB", False)
     assert default_of(rs.build_sketch, "n_rows") == 500

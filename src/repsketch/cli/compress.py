@@ -61,6 +61,7 @@ def compress(
     class_weight: Annotated[
         str | None, typer.Option(help="balanced: classes count alike, however few rows they have")
     ] = None,
+    effort: Annotated[str, typer.Option(help="fast, normal or thorough: how long to search")] = "normal",
     test: Annotated[Path | None, typer.Option(help="table of test rows; by default a fifth of DATA")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="column to leave out; may be repeated")] = None,
     use: Annotated[
@@ -94,10 +95,12 @@ def compress(
         require("torch", "train")
         require("sklearn", "train")
         from ..teacher.default import default_teacher
+        from ..train.effort import EFFORTS
         from ..train.goal import Goal
         from .teachers import open_onnx
 
         Goal(loss, quantile, metric, None, class_weight)
+        check_choice("effort", effort, EFFORTS)
         table = with_forced_columns(read_table(data_file, target, drop=drop or (), encoding=encoding), use or ())
         if train and table.y is None:
             raise InputError(f"--train needs --target, the column of {table.name} to predict.")
@@ -125,6 +128,7 @@ def compress(
             quantile=quantile,
             metric=metric,
             class_weight=class_weight,
+            effort=effort,
             random_state=seed,
             time_limit=clock.limit_left,
             progress=not as_json,
