@@ -328,7 +328,11 @@ def test_bad_settings_are_refused(name, value):
 
 @pytest.mark.slow
 def test_tables_beat_a_network_of_the_same_bytes_on_kin8nm():
-    """Three stages of tables of about 1 KB against int8 networks of two and three hidden layers, 24,000 steps each."""
+    """Three stages of tables of about 1 KB against int8 networks of two and three hidden layers, 24,000 steps each.
+
+    Hidden tables of 4 entries: their validation loss is lower here than that of as many bytes with 8, which lose to
+    networks. Means of six seeds, whose standard errors are about 0.001.
+    """
     folder = os.environ.get("REPSKETCH_DATA")
     if folder is None or not (Path(folder) / "kin8nm.npz").exists():
         pytest.skip("set REPSKETCH_DATA to a folder with kin8nm.npz")
@@ -340,17 +344,20 @@ def test_tables_beat_a_network_of_the_same_bytes_on_kin8nm():
     values = inputs.values(X).T.astype(np.int16)
     rows = [LabelledRows(values[some], labels[some]) for some in (slice(6_000), slice(6_000, 7_000))]
     shapes = {
-        "tables": Shape((StageShape(18, has_linear=True), StageShape(12, has_linear=True)), RowsHead(9, 9)),
-        "two": Shape((StageShape(32, "relu"), StageShape(17, "relu")), NetworkHead()),
-        "three": Shape((StageShape(22, "relu"), StageShape(18, "relu"), StageShape(12, "relu")), NetworkHead()),
+        "tables": Shape(
+            (StageShape(20, n_entries=4, has_linear=True), StageShape(14, n_entries=4, has_linear=True)),
+            RowsHead(10, 10),
+        ),
+        "two": Shape((StageShape(32, "relu"), StageShape(18, "relu")), NetworkHead()),
+        "three": Shape((StageShape(22, "relu"), StageShape(19, "relu"), StageShape(12, "relu")), NetworkHead()),
     }
     errors = {name: [] for name in shapes}
     for name, shape in shapes.items():
-        assert nbytes_of(shape, inputs, 1) == pytest.approx(985, abs=20)
-        for seed in range(3):
+        assert nbytes_of(shape, inputs, 1) == pytest.approx(1_020, abs=5)
+        for seed in range(6):
             trained = train(*rows, shape, Schedule(24_000), loss="squared", largest=inputs.largest, seed=seed)
             model = assemble(trained, inputs, np.ones(1), np.zeros(1), task="regression")
             errors[name].append(float(np.square(oracle.query(model, X[7_000:]) - labels[7_000:]).mean()))
     means = {name: np.mean(found) for name, found in errors.items()}
     assert means["tables"] < min(means["two"], means["three"])
-    assert means["tables"] < 0.08
+    assert means["tables"] < 0.074
