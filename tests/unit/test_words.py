@@ -16,6 +16,7 @@ WORD = re.compile(rf"(?<![a-z])({'|'.join(OLD.split())})(?![a-z])", re.IGNORECAS
 ALLOWED = [
     (r"(?i)closed[ _-]forms?", r".*"),  # of a kernel
     (r"(?i)spread", r"src/repsketch/theory/.*|docs/theory\.md|docs/glossary\.md"),  # in the glossary
+    (r'(?i)"thorough"|\bTHOROUGH\b|, normal or thorough', r".*"),  # an effort of the public call
     (r'"verdict"', r"src/repsketch/compare/comparison\.py"),  # a key of stored metadata
     (r"by chance", r"docs/frontier\.md"),
     (r"Computing's energy problem|\*The Whole Recipe\*", r"src/repsketch/.*"),  # titles

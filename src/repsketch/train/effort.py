@@ -17,7 +17,7 @@ class FitEffort:
 
     Attributes
     ----------
-    n_rows : training rows that greedy rows are chosen on
+    n_rows : training rows, at most
     n_steps, min_steps : steps of gradient descent for a small model of stages, and for a large one at least
     refits : refits of greedy rows to try
     shares : shares of the greedy rows to try
@@ -43,12 +43,12 @@ class Rung:
     Attributes
     ----------
     n_recipes : recipes that are fitted
-    n_kept : of them, the best of the round before; the others are variations of these
+    n_best : of them, the best of the round before; the others are variations of these
     n_steps, min_steps : steps of a small model, and of a large one at least
     """
 
     n_recipes: int
-    n_kept: int
+    n_best: int
     n_steps: int
     min_steps: int
 

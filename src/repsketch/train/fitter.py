@@ -14,7 +14,7 @@ from .families import CodeFamily, bit_family, threshold_family
 from .recipes import GreedyRecipe
 from .stage_recipes import StageRecipe
 from .stage_shape import Shape
-from .stage_trials import StageTrials
+from .stage_trials import StageRows, StageTrials
 from .training_data import TrainingData
 from .trials import GreedyTrials, Trial
 
@@ -42,7 +42,8 @@ class RecipeFitter:
         min_rows: int = 0,
     ) -> None:
         max_rows = MAX_ENTRIES // data.n_values
-        self.data, self.stage_data = data.subset(min(effort.n_rows, max_rows), seed), data.subset(max_rows, seed)
+        self.data = data.subset(min(effort.n_rows, max_rows), seed)
+        self.stage_rows = StageRows(self.data)
         self.budget, self.seed, self.effort = budget, seed, effort
         self.is_late, self.min_rows = is_late, min_rows
         self._families: dict[str, CodeFamily] = {}
@@ -61,13 +62,13 @@ class RecipeFitter:
 
     def shape(self, recipe: StageRecipe) -> Shape | None:
         """The shape that a recipe gives, or None if none is as small as the budget."""
-        return StageTrials(self.stage_data, recipe, self.seed).shape(self.budget)
+        return StageTrials(self.stage_rows, recipe, self.seed).shape(self.budget)
 
     def fit(self, recipe: Recipe) -> Trial | None:
         """The best model by this recipe, or None where none fits the budget or the time."""
         if isinstance(recipe, GreedyRecipe):
             return self._grow(recipe)
-        trials = StageTrials(self.stage_data, recipe, self.seed)
+        trials = StageTrials(self.stage_rows, recipe, self.seed)
         shape = trials.shape(self.budget)
         if shape is None:
             return None

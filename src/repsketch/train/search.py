@@ -41,7 +41,7 @@ SCREENING_COST, FINAL_COST = 2.0, 9.0  # of a greedy fit, in units of ``cost_of`
 COST_PER_WORK = 1 / 1e7  # of a fit of stages, in the same units: a third of a second
 MIN_COST_SHARE = 1 / 16
 MIN_GREEDY_ROWS = 400  # chosen even when the time is over: about a second
-MAX_SHARED_VARIATIONS = 200  # draws of a variation that is not known yet
+MAX_DRAWS = 200  # of variations for one round; most of them are new
 
 Fitted = list[tuple[Recipe, Trial]]  #: recipes and their trials, by rising validation loss
 Task = tuple[RecipeFitter, Recipe, float, float]  #: fitter, recipe, share of the time until it must begin, cost
@@ -164,7 +164,9 @@ class _Search:
         return self._changed(best_of_race(raced, self.data, self.budget)) or firsts
 
     def _tasks_of_rung(self, recipes: Sequence[StageRecipe], rung: Rung, until: float) -> list[Task]:
-        fitter = self._fitter(replace(self.effort.final, n_steps=rung.n_steps, min_steps=rung.min_steps), until)
+        n_rows = min(self.effort.final.n_rows, self.max_train_rows)
+        effort = replace(self.effort.final, n_rows=n_rows, n_steps=rung.n_steps, min_steps=rung.min_steps)
+        fitter = self._fitter(effort, until)
         cost = rung.n_steps * WORK_PER_STEP * COST_PER_WORK
         return [(fitter, recipe, until, cost) for recipe in recipes]
 
@@ -185,14 +187,14 @@ class _Search:
 
     def _next_recipes(self, previous: Fitted, rung: Rung, is_last: bool) -> list[StageRecipe]:
         """The best recipes of a round, and variations of them; in the last round, restarts."""
-        kept = [recipe for recipe, _ in previous[: rung.n_kept] if isinstance(recipe, StageRecipe)]
-        known, recipes = {recipe for recipe, _ in previous}, list(kept)
-        for turn in range(MAX_SHARED_VARIATIONS if kept else 0):
+        best = [recipe for recipe, _ in previous[: rung.n_best] if isinstance(recipe, StageRecipe)]
+        known, recipes = {recipe for recipe, _ in previous}, list(best)
+        for turn in range(MAX_DRAWS if best else 0):
             if len(recipes) >= rung.n_recipes:
                 break
-            source = kept[turn % len(kept)]
+            source = best[turn % len(best)]
             if is_last:
-                varied = replace(source, restart=source.restart + 1 + turn // len(kept))
+                varied = replace(source, restart=source.restart + 1 + turn // len(best))
             else:
                 varied = vary(source, self.data, self.rng)
             fitting = self._fitting([varied])

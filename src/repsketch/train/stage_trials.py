@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from threading import Lock
 
 import numpy as np
 
@@ -27,13 +28,42 @@ _LOSSES = {"squared_error": "squared", "absolute_error": "absolute", "quantile":
 _SEED_STEP = 7_919  # between the seeds of two restarts
 
 
+class StageRows:
+    """Training and validation rows as the trainer takes them, made once for each scaling. Threads may share it."""
+
+    def __init__(self, data: TrainingData) -> None:
+        self.data = data
+        self._found: dict[str, tuple[Inputs, LabelledRows, LabelledRows]] = {}
+        self._lock = Lock()
+
+    def scaled(self, scaling: str) -> tuple[Inputs, LabelledRows, LabelledRows]:
+        """How the columns become values, the training rows and the validation rows."""
+        with self._lock:
+            if scaling not in self._found:
+                data, inputs = self.data, self.data.projected(scaling)
+                train_rows, validation_rows = (self._rows(inputs, k) for k in (data.train_rows, data.validation_rows))
+                self._found[scaling] = inputs, train_rows, validation_rows
+            return self._found[scaling]
+
+    def _rows(self, inputs: Inputs, rows: np.ndarray) -> LabelledRows:
+        data = self.data
+        soft_labels, weights = (None if each is None else each[rows] for each in (data.soft_labels, data.weights))
+        values = inputs.values(data.X[rows]).T.astype(np.int16)
+        return LabelledRows(values, data.labels[rows], soft_labels, weights)
+
+
 @dataclass(frozen=True, eq=False)
 class StageTrials:
     """Models of one recipe."""
 
-    data: TrainingData
+    rows: StageRows
     recipe: StageRecipe
     seed: int = 0
+
+    @property
+    def data(self) -> TrainingData:
+        """The training data."""
+        return self.rows.data
 
     @cached_property
     def inputs(self) -> Inputs:
@@ -90,12 +120,6 @@ class StageTrials:
         affordable = int(n_steps * WORK_PER_STEP / self.work(shape))
         return max(1, min(n_steps, most, max(min_steps, affordable)))
 
-    def _rows(self, rows: np.ndarray) -> LabelledRows:
-        data = self.data
-        soft_labels, weights = (None if each is None else each[rows] for each in (data.soft_labels, data.weights))
-        values = self.inputs.values(data.X[rows]).T.astype(np.int16)
-        return LabelledRows(values, data.labels[rows], soft_labels, weights)
-
     def trained(self, shape: Shape, n_steps: int, is_late: Callable[[], bool] = never) -> Model:
         """A model of this shape, trained; raises ``OutOfTime`` once ``is_late``."""
         data, recipe = self.data, self.recipe
@@ -106,13 +130,14 @@ class StageTrials:
 
         loss = _LOSSES.get(data.loss, "logistic" if data.n_outputs == 1 else "softmax")
         mixture = 0.0 if data.soft_labels is None else recipe.mixture
+        inputs, train_rows, validation_rows = self.rows.scaled(recipe.scaling)
         found = train(
-            self._rows(data.train_rows), self._rows(data.validation_rows), shape,
+            train_rows, validation_rows, shape,
             Schedule(n_steps, recipe.learning_rate, recipe.weight_decay, recipe.noise, mixture),
-            loss=loss, level=data.level, largest=self.inputs.largest, on_piece=check_time,
+            loss=loss, level=data.level, largest=inputs.largest, on_piece=check_time,
             seed=(self.seed + _SEED_STEP * recipe.restart) % 2**32,
         )  # fmt: skip
-        return assemble(found, self.inputs, data.unit, data.middle, task=data.task, classes=data.classes)
+        return assemble(found, inputs, data.unit, data.middle, task=data.task, classes=data.classes)
 
     def trial(self, model: Model, shape: Shape, n_steps: int) -> Trial:
         """A trained model with its validation losses."""

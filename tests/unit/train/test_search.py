@@ -81,9 +81,9 @@ def test_a_value_that_is_missing_in_a_validation_row_alone(kind):
     assert np.isfinite(CompiledSketch(model).outputs(X)).all()
 
 
-def rounds(*n_steps: int, n_recipes: int = 4, n_kept: int = 2) -> tuple[Rung, ...]:
+def rounds(*n_steps: int, n_recipes: int = 4, n_best: int = 2) -> tuple[Rung, ...]:
     """Rounds of successive halving with so many steps each."""
-    return tuple(Rung(n_recipes, n_kept, steps, steps) for steps in n_steps)
+    return tuple(Rung(n_recipes, n_best, steps, steps) for steps in n_steps)
 
 
 class Watched(RecipeFitter):

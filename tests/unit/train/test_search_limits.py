@@ -115,7 +115,7 @@ def test_above_2_kilobytes_deeper_rows_are_tried():
 def test_rows_times_values_are_limited(monkeypatch):
     monkeypatch.setattr(fitter, "MAX_ENTRIES", 3 * 100)
     few = RecipeFitter(DATA, 300, 0, SCREENING)
-    assert len(few.data.train_rows) == len(few.stage_data.train_rows) == 100
+    assert len(few.data.train_rows) == len(few.stage_rows.data.train_rows) == 100
     assert len(few.data.validation_rows) == len(DATA.validation_rows)
 
 

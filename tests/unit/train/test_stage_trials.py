@@ -8,7 +8,7 @@ import pytest
 from repsketch.sketch import CompiledSketch
 from repsketch.train.clock import OutOfTime
 from repsketch.train.stage_recipes import StageRecipe
-from repsketch.train.stage_trials import MAX_EPOCHS, WORK_PER_STEP, StageTrials
+from repsketch.train.stage_trials import MAX_EPOCHS, WORK_PER_STEP, StageRows, StageTrials
 from repsketch.train.training_data import TrainingData
 
 RNG = np.random.default_rng(0)
@@ -28,30 +28,30 @@ RECIPES = {
 @pytest.mark.parametrize("budget", [160, 400, 1_500])
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_widest_shape_that_fits(name, budget):
-    trials = StageTrials(DATA, RECIPES[name])
+    trials = StageTrials(StageRows(DATA), RECIPES[name])
     shape = trials.shape(budget)
     width = shape.widths[0]
     assert trials.nbytes(shape) <= budget < trials.nbytes(trials._shape(width + 1))
-    half = StageTrials(DATA, replace(RECIPES[name], size=0.5)).shape(budget)
+    half = StageTrials(StageRows(DATA), replace(RECIPES[name], size=0.5)).shape(budget)
     assert half is None or trials.nbytes(half) <= budget / 2
 
 
 def test_no_shape_is_as_small_as_a_few_bytes():
-    assert StageTrials(DATA, RECIPES["tables"]).shape(40) is None
+    assert StageTrials(StageRows(DATA), RECIPES["tables"]).shape(40) is None
 
 
 def test_a_shape_follows_its_recipe():
-    shape = StageTrials(DATA, RECIPES["tables"])._shape(10)
+    shape = StageTrials(StageRows(DATA), RECIPES["tables"])._shape(10)
     assert shape.widths == (10, 7, 5)
     assert shape.matrix_bits == (8, 4, 4)
     assert [stage.n_entries for stage in shape.stages] == [4, 4]
     assert (shape.rows.n_rows, shape.rows.n_levels, shape.rows.factored, shape.rows.has_linear) == (5, 4, False, True)
-    assert StageTrials(DATA, RECIPES["sums"])._shape(6).rows.n_rows == 24
-    network = StageTrials(DATA, RECIPES["network"])._shape(10)
+    assert StageTrials(StageRows(DATA), RECIPES["sums"])._shape(6).rows.n_rows == 24
+    network = StageTrials(StageRows(DATA), RECIPES["network"])._shape(10)
     assert (network.widths, network.rows) == ((10, 5), None)
-    assert StageTrials(DATA, RECIPES["pruned"])._shape(10).sparsities == (0.5, 0.5)
+    assert StageTrials(StageRows(DATA), RECIPES["pruned"])._shape(10).sparsities == (0.5, 0.5)
     many = TrainingData.of(X, np.eye(5)[RNG.integers(0, 5, 500)], None, "classification")
-    classes = StageTrials(many, RECIPES["rows"])._shape(10)
+    classes = StageTrials(StageRows(many), RECIPES["rows"])._shape(10)
     assert (classes.rows.factored, classes.rows.has_linear) == (True, False)  # five outputs, three columns
 
 
@@ -63,7 +63,7 @@ def test_a_trial_is_what_its_model_does(name, loss):
     classes = np.digitize(WAVE[:, 0], np.quantile(WAVE, [0.3, 0.7]))
     labels = {"softmax": np.eye(3)[classes], "logistic": np.float64(WAVE > 0)}.get(loss, 100.0 + 7.0 * WAVE)
     data = TrainingData.of(X, labels, None, task, **options)
-    trials = StageTrials(data, RECIPES[name], seed=3)
+    trials = StageTrials(StageRows(data), RECIPES[name], seed=3)
     shape = trials.shape(600)
     trial = trials.trial(trials.trained(shape, 300), shape, 300)
     assert trial.model.nbytes <= 600
@@ -76,7 +76,7 @@ def test_a_trial_is_what_its_model_does(name, loss):
 
 
 def test_steps_of_large_models_and_few_rows():
-    trials = StageTrials(DATA, RECIPES["rows"])
+    trials = StageTrials(StageRows(DATA), RECIPES["rows"])
     small, large = trials._shape(4), trials._shape(1_000)
     assert trials.work(small) < WORK_PER_STEP < trials.work(large)
     assert trials.n_steps(small, 900, 100) == 900
@@ -86,14 +86,14 @@ def test_steps_of_large_models_and_few_rows():
 
 
 def test_a_late_training_is_given_up():
-    trials = StageTrials(DATA, RECIPES["rows"])
+    trials = StageTrials(StageRows(DATA), RECIPES["rows"])
     with pytest.raises(OutOfTime):
         trials.trained(trials.shape(400), 10**6, lambda: True)
 
 
 def test_restarts_and_seeds_differ_and_repeat():
     def matrix(seed, restart):
-        trials = StageTrials(DATA, replace(RECIPES["rows"], restart=restart), seed)
+        trials = StageTrials(StageRows(DATA), replace(RECIPES["rows"], restart=restart), seed)
         return trials.trained(trials._shape(3), 60).projection.stages[0].matrix.tobytes()
 
     found = [matrix(seed, restart) for seed, restart in ((0, 0), (0, 1), (1, 0))]
@@ -107,6 +107,6 @@ def test_the_teacher_and_the_weights_reach_the_trainer():
     plain = TrainingData.of(X, labels, np.full((500, 1), 0.9), "classification")
     weighted = replace(plain, weights=np.where(labels[:, 0] == 1.0, 1.9, 0.1))
     for data, mixture, expected in ((plain, 0.0, labels.mean()), (plain, 1.0, 0.9), (weighted, 0.0, 0.95)):
-        trials = StageTrials(data, StageRecipe(mixture, 0, weight_decay=0.3))
+        trials = StageTrials(StageRows(data), StageRecipe(mixture, 0, weight_decay=0.3))
         outputs = CompiledSketch(trials.trained(trials._shape(2), 400)).outputs(X)
         assert 1.0 / (1.0 + np.exp(-outputs.mean())) == pytest.approx(expected, abs=0.06), (mixture, expected)

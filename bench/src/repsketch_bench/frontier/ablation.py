@@ -1,4 +1,4 @@
-"""What each part of a search is worth: the same search with one of them switched off."""
+"""What each component of a search is worth: the same search with one of them switched off."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
