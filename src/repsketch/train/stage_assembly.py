@@ -1,5 +1,6 @@
 """From trained stages to a model: the integers that the trainer computed with, in their stored types."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from ..lsh.pool import PooledRows
 from ..model.inputs import Inputs
 from ..model.model import Model
+from ..model.numbers import packed_nbytes
 from ..model.rows import RowGroup
 from ..model.stages import Stage, Stages
 from .assemble import gain_of, stored_offset
@@ -72,19 +74,34 @@ def _int8(numbers: np.ndarray) -> np.ndarray:
     return numbers.astype(np.int8)
 
 
-def nbytes_of(shape: Shape, inputs: Inputs, n_outputs: int, task: str | None = None) -> int:
-    """Bytes of a model of this shape, without training it.
+def nbytes_of(
+    shape: Shape, inputs: Inputs, n_outputs: int, task: str | None = None, *, has_equal_units: bool = True
+) -> int:
+    """Bytes of a model of this shape, without training it: those that ``Model.nbytes`` of the assembled one counts.
 
     A pruned matrix may take fewer: entries that are rounded to 0 are not stored either.
+
+    Parameters
+    ----------
+    has_equal_units : all outputs have the same unit, so that a gain is one number
     """
-    integers = {name: np.zeros(size, np.float32) for name, size in shape.sizes(inputs.n_values, n_outputs).items()}
-    for k, sparsity in enumerate(shape.sparsities):
-        matrix = integers[f"matrix {k}"].reshape(-1)
-        matrix[n_pruned(sparsity, matrix.size) :] = 1.0
-    stages = [
-        {"multipliers": np.ones(width), "right_shift": 0, "shift_bits": 0, "output_step": 1.0, "linear_step": 1.0}
-        for width in shape.widths
-    ]
-    scales = {"stages": stages, "counter_step": 1.0, "decode_step": 1.0, "linear_step": 1.0}
-    blank = Trained(shape, 0, {}, integers, scales, ())
-    return assemble(blank, inputs, np.ones(n_outputs), np.zeros(n_outputs), task=task).nbytes
+    gain_nbytes = 4 if has_equal_units else 4 * n_outputs
+    offset = stored_offset(np.zeros(n_outputs), task)["offset_stored_as"]
+    size = Model.HEADER_NBYTES + inputs.nbytes + n_outputs * (4 if offset == "float32" else 2)
+    widths, rows = [inputs.n_values, *shape.widths], shape.rows
+    for k, (n_inputs, width) in enumerate(pairwise(widths)):
+        n_entries, bits = n_inputs * width, shape.matrix_bits[k]
+        if _is_sparse(shape, k, n_entries):
+            size += packed_nbytes(n_entries, 1)
+            n_entries -= n_pruned(shape.sparsities[k], n_entries)
+        size += Stage.HEADER_NBYTES + packed_nbytes(n_entries, bits) + 2 * width
+        if k < len(shape.stages):
+            stage = shape.stages[k]
+            size += width * stage.n_entries if stage.activation == "table" else 0
+            size += width * n_outputs + gain_nbytes if stage.has_linear else 0
+    if rows is not None:
+        size += rows.n_rows * rows.n_levels * (1 if rows.factored else n_outputs) + gain_nbytes
+        size += packed_nbytes(rows.n_rows * n_outputs, 4) if rows.factored else 0
+    if rows is None or rows.has_linear:
+        size += widths[-1] * n_outputs + gain_nbytes
+    return size

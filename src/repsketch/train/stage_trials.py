@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
-from threading import Lock
+from threading import RLock
 
 import numpy as np
 
@@ -33,16 +32,24 @@ class StageRows:
 
     def __init__(self, data: TrainingData) -> None:
         self.data = data
-        self._found: dict[str, tuple[Inputs, LabelledRows, LabelledRows]] = {}
-        self._lock = Lock()
+        self._inputs: dict[str, Inputs] = {}
+        self._found: dict[str, tuple[LabelledRows, LabelledRows]] = {}
+        self._lock = RLock()
 
-    def scaled(self, scaling: str) -> tuple[Inputs, LabelledRows, LabelledRows]:
-        """How the columns become values, the training rows and the validation rows."""
+    def inputs(self, scaling: str) -> Inputs:
+        """How the columns become values."""
+        with self._lock:
+            if scaling not in self._inputs:
+                self._inputs[scaling] = self.data.projected(scaling)
+            return self._inputs[scaling]
+
+    def scaled(self, scaling: str) -> tuple[LabelledRows, LabelledRows]:
+        """The training rows and the validation rows."""
         with self._lock:
             if scaling not in self._found:
-                data, inputs = self.data, self.data.projected(scaling)
+                data, inputs = self.data, self.inputs(scaling)
                 train_rows, validation_rows = (self._rows(inputs, k) for k in (data.train_rows, data.validation_rows))
-                self._found[scaling] = inputs, train_rows, validation_rows
+                self._found[scaling] = train_rows, validation_rows
             return self._found[scaling]
 
     def _rows(self, inputs: Inputs, rows: np.ndarray) -> LabelledRows:
@@ -65,14 +72,16 @@ class StageTrials:
         """The training data."""
         return self.rows.data
 
-    @cached_property
+    @property
     def inputs(self) -> Inputs:
         """How the columns become values."""
-        return self.data.projected(self.recipe.scaling)
+        return self.rows.inputs(self.recipe.scaling)
 
     def nbytes(self, shape: Shape) -> int:
         """Bytes of a model of this shape."""
-        return nbytes_of(shape, self.inputs, self.data.n_outputs, self.data.task)
+        data = self.data
+        has_equal_units = bool(np.ptp(data.unit) == 0)
+        return nbytes_of(shape, self.inputs, data.n_outputs, data.task, has_equal_units=has_equal_units)
 
     def shape(self, budget: int) -> Shape | None:
         """The widest shape within the recipe's share of the budget, or None if none is so small."""
@@ -130,14 +139,14 @@ class StageTrials:
 
         loss = _LOSSES.get(data.loss, "logistic" if data.n_outputs == 1 else "softmax")
         mixture = 0.0 if data.soft_labels is None else recipe.mixture
-        inputs, train_rows, validation_rows = self.rows.scaled(recipe.scaling)
+        train_rows, validation_rows = self.rows.scaled(recipe.scaling)
         found = train(
             train_rows, validation_rows, shape,
             Schedule(n_steps, recipe.learning_rate, recipe.weight_decay, recipe.noise, mixture),
-            loss=loss, level=data.level, largest=inputs.largest, on_piece=check_time,
+            loss=loss, level=data.level, largest=self.inputs.largest, on_piece=check_time,
             seed=(self.seed + _SEED_STEP * recipe.restart) % 2**32,
         )  # fmt: skip
-        return assemble(found, inputs, data.unit, data.middle, task=data.task, classes=data.classes)
+        return assemble(found, self.inputs, data.unit, data.middle, task=data.task, classes=data.classes)
 
     def trial(self, model: Model, shape: Shape, n_steps: int) -> Trial:
         """A trained model with its validation losses."""

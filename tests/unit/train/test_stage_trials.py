@@ -110,3 +110,23 @@ def test_the_teacher_and_the_weights_reach_the_trainer():
         trials = StageTrials(StageRows(data), StageRecipe(mixture, 0, weight_decay=0.3))
         outputs = CompiledSketch(trials.trained(trials._shape(2), 400)).outputs(X)
         assert 1.0 / (1.0 + np.exp(-outputs.mean())) == pytest.approx(expected, abs=0.06), (mixture, expected)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2, 5])
+@pytest.mark.parametrize("name", RECIPES)
+def test_bytes_are_those_of_the_trained_model(name, n_outputs):
+    """Also where outputs have units of their own, and a gain is a number for each of them."""
+    values = WAVE * 10.0 ** np.arange(n_outputs) + RNG.normal(size=(500, n_outputs))
+    several = TrainingData.of(X, values, None, "regression")
+    classes = TrainingData.of(X, np.eye(5)[RNG.integers(0, 5, 500)], None, "classification")
+    for data in (several, classes):
+        trials = StageTrials(StageRows(data), RECIPES[name])
+        shape = trials._shape(5)
+        model = trials.trained(shape, 40)
+        n_rounded_away = sum(stage.matrix.size - stage.n_nonzeros for stage in model.stages if stage.is_sparse)
+        n_pruned = sum(
+            round(share * stage.matrix.size) for share, stage in zip(shape.sparsities, model.stages, strict=True)
+        )
+        assert 0 <= trials.nbytes(shape) - model.nbytes <= max(0, n_rounded_away - n_pruned) + 2
+        if not any(shape.sparsities):
+            assert trials.nbytes(shape) == model.nbytes
