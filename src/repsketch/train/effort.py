@@ -101,7 +101,10 @@ class SearchEffort:
 
 
 FAST = SearchEffort(
-    rungs=(Rung(12, 0, 800, 200), Rung(5, 2, 2_500, 400), Rung(2, 1, 8_000, 1_000)), max_cost=6.0, n_final=1
+    screening=replace(SCREENING, n_rows=4_000),
+    rungs=(Rung(12, 0, 800, 200), Rung(5, 2, 2_500, 400), Rung(2, 1, 8_000, 1_000)),
+    max_cost=6.0,
+    n_final=1,
 )
 NORMAL = SearchEffort()
 THOROUGH = SearchEffort(

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
+
 from ..model.inputs import NUMERIC
 from .training_data import TrainingData
 
@@ -47,11 +49,22 @@ def has_numbers(data: TrainingData) -> bool:
     return bool((data.kinds == NUMERIC).any())
 
 
+def has_many_booleans(data: TrainingData) -> bool:
+    """True if at least half of the columns in use are boolean or categorical."""
+    kinds = data.kinds if data.columns is None else data.kinds[data.columns]
+    return bool(2 * np.count_nonzero(kinds != NUMERIC) >= len(kinds))
+
+
 def first_greedy_recipes(data: TrainingData) -> Iterator[GreedyRecipe]:
-    """A recipe of every family to screen, with and without the teacher."""
+    """A recipe of every family to screen, with and without the teacher.
+
+    Seeded bits, which take the longest to choose from, are for columns of zeros and ones: for sums of numbers, stages
+    are better.
+    """
     mixture = MIXTURES[data.task]
     counter_type = "int4" if data.task == "classification" else "int8"
-    for family in ("thresholds", *(("fine thresholds",) if has_numbers(data) else ()), "bits"):
+    fine, bits = (has_numbers(data), "fine thresholds"), (has_many_booleans(data), "bits")
+    for family in ("thresholds", *(name for is_tried, name in (fine, bits) if is_tried)):
         reuse = 0.0 if family == "bits" else GreedyRecipe.reuse
         for share in (mixture, 0.0) if data.soft_labels is not None else (mixture,):
             yield GreedyRecipe(family, share, counter_type=counter_type, reuse=reuse)

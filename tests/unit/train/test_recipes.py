@@ -32,12 +32,17 @@ def test_words_of_the_field(recipe, words):
 
 
 def test_first_recipes_are_of_every_family_with_and_without_the_teacher():
+    def families(X, soft_labels=None):
+        data = TrainingData.of(X, DATA.labels, soft_labels, "classification")
+        return [recipe.family for recipe in first_greedy_recipes(data)]
+
     greedy = [(recipe.family, recipe.mixture) for recipe in first_greedy_recipes(DATA)]
-    assert greedy == [(name, share) for name in ("thresholds", "fine thresholds", "bits") for share in (0.5, 0.0)]
-    untaught = replace(DATA, soft_labels=None)
-    assert [recipe.family for recipe in first_greedy_recipes(untaught)] == ["thresholds", "fine thresholds", "bits"]
-    booleans = TrainingData.of((X > 0).astype(np.float32), DATA.labels, None, "classification")
-    assert [recipe.family for recipe in first_greedy_recipes(booleans)] == ["thresholds", "bits"]
+    assert greedy == [(name, share) for name in ("thresholds", "fine thresholds") for share in (0.5, 0.0)]
+    booleans, half = (X > 0).astype(np.float32), np.column_stack([X[:, 0], X[:, 1] > 0]).astype(np.float32)
+    assert families(X) == ["thresholds", "fine thresholds"]
+    assert families(booleans) == ["thresholds", "bits"]
+    assert families(half) == ["thresholds", "fine thresholds", "bits"]
+    assert families(np.column_stack([X, half[:, 1]])) == ["thresholds", "fine thresholds"]  # a third is boolean
 
 
 @pytest.mark.parametrize("family", ["thresholds", "fine thresholds", "bits"])
