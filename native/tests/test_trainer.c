@@ -197,12 +197,13 @@ static void test_training(void) {
     expect(n_early > 4, "the last parameters are always the best");
 }
 
-static void test_options(float learning_rate, float noise) {
+static void test_options(float learning_rate, float noise, float size) {
     for (uint32_t activation = RSK_TABLE; activation < RSK_N_ACTIVATIONS; activation++)
         for (uint32_t head = 0; head < 4; head++)
             for (uint32_t loss = 0; loss < RSK_N_LOSSES; loss++) {
                 const uint32_t n_outputs = loss == RSK_LOGISTIC ? 1 : N_OUTPUTS;
                 fill(n_outputs);
+                for (uint32_t i = 0; i < N * n_outputs; i++) labels[i] *= size;
                 const rsk_trainer_shape shape = shape_of(activation, head, n_outputs);
                 const rsk_trainer_settings settings = {N_STEPS, 80, loss, 0.7f, learning_rate, 0.01f, noise, 0.3f,
                                                        0.3f, 1};
@@ -272,8 +273,8 @@ static void test_refusals(void) {
 }
 
 int main(void) {
-    test_options(0.02f, 0.1f);
-    test_options(10.0f, 100.0f); /* diverges: numbers stay finite, integers within 32 bits */
+    test_options(0.02f, 0.1f, 1.0f);
+    test_options(10.0f, 100.0f, 1e25f); /* diverges: numbers stay finite, integers within 32 bits */
     test_gradients();
     test_training();
     test_refusals();
