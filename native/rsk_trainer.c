@@ -6,6 +6,7 @@
 #include "rsk.h"
 #include "rsk_trainer_state.h"
 
+enum { N_TOGETHER = 16 }; /* rows whose values are turned into columns together */
 #define N_CHECKS 16 /* of the validation loss, in the second half of the steps */
 
 static const rsk_trainer_isa *isa_of(int isa) {
@@ -48,25 +49,34 @@ rsk_trainer *rsk_trainer_make(const rsk_trainer_shape *shape, const rsk_trainer_
     return t;
 }
 
-/* Row `row` into lane b of the batch; its weight in the loss is `share`, 0 for a lane that is not used. */
-static void fill_lane(rsk_trainer *t, const rsk_trainer_rows *rows, size_t row, uint32_t b, float share) {
-    const uint32_t n_values = t->shape.n_values, n_outputs = t->shape.n_outputs, stride = t->stride;
-    for (uint32_t i = 0; i < n_values; i++)
-        t->values[i * (size_t)stride + b] = share == 0.0f ? 0.0f : (float)rows->values[row * n_values + i];
-    t->weights[b] = share == 0.0f ? 0.0f : rows->weights ? share * rows->weights[row] : share;
-    for (uint32_t c = 0; c < n_outputs; c++) {
-        const float label = share == 0.0f || !rows->labels ? 0.0f : rows->labels[row * n_outputs + c];
-        t->labels[c * (size_t)stride + b] = label;
-        t->soft_labels[c * (size_t)stride + b] =
-            share == 0.0f || !rows->soft_labels ? label : rows->soft_labels[row * n_outputs + c];
+/* Rows t->picked[0 .. n - 1] into the lanes of the batch, each with the weight `share` in the loss. Lanes behind them get
+ * some row, of weight 0. */
+static void fill_lanes(rsk_trainer *t, const rsk_trainer_rows *rows, uint32_t n, float share) {
+    const size_t n_values = t->shape.n_values, n_outputs = t->shape.n_outputs, stride = t->stride;
+    for (uint32_t b = n; b < t->n_lanes; b++) t->picked[b] = t->picked[0];
+    for (uint32_t b = 0; b < t->n_lanes; b += N_TOGETHER) {
+        const int16_t *from[N_TOGETHER];
+        for (uint32_t k = 0; k < N_TOGETHER; k++) from[k] = rows->values + t->picked[b + k] * n_values;
+        for (size_t i = 0; i < n_values; i++)
+            for (uint32_t k = 0; k < N_TOGETHER; k++) t->values[i * stride + b + k] = (float)from[k][i];
     }
+    for (uint32_t b = 0; b < t->n_lanes; b++) {
+        const size_t row = t->picked[b];
+        t->weights[b] = b >= n ? 0.0f : rows->weights ? share * rows->weights[row] : share;
+        for (size_t c = 0; c < n_outputs; c++) {
+            const float label = rows->labels ? rows->labels[row * n_outputs + c] : 0.0f;
+            t->labels[c * stride + b] = label;
+            t->soft_labels[c * stride + b] = rows->soft_labels ? rows->soft_labels[row * n_outputs + c] : label;
+        }
+    }
+    t->mixture = rows->soft_labels ? t->settings.mixture : 0.0f;
 }
 
 /* Rows first, first + 1, ... of at most n_batch; returns how many there are. */
 static uint32_t fill_rows(rsk_trainer *t, const rsk_trainer_rows *rows, uint32_t first, float share) {
     const uint32_t left = rows->n - first, n = left < t->settings.n_batch ? left : t->settings.n_batch;
-    for (uint32_t b = 0; b < t->n_lanes; b++) fill_lane(t, rows, first + b, b, b < n ? share : 0.0f);
-    t->mixture = rows->soft_labels ? t->settings.mixture : 0.0f;
+    for (uint32_t b = 0; b < n; b++) t->picked[b] = first + b;
+    fill_lanes(t, rows, n, share);
     t->isa->standardise(t);
     return n;
 }
@@ -96,17 +106,15 @@ static float share_of(const rsk_trainer *t, uint32_t n) {
 /* The next rows of a stream of permutations of the training rows. */
 static void fill_batch(rsk_trainer *t) {
     const uint32_t n_batch = t->settings.n_batch;
-    const float share = share_of(t, n_batch);
-    for (uint32_t b = 0; b < t->n_lanes; b++) {
-        if (b < n_batch && t->position == t->train.n) {
+    for (uint32_t b = 0; b < n_batch; b++) {
+        if (t->position == t->train.n) {
             rsk_trainer_shuffle(t);
             t->position = 0;
         }
-        const uint32_t row = b < n_batch ? t->order[t->position++] : 0;
-        fill_lane(t, &t->train, row, b, b < n_batch ? share : 0.0f);
+        t->picked[b] = t->order[t->position++];
     }
+    fill_lanes(t, &t->train, n_batch, share_of(t, n_batch));
     if (t->settings.noise > 0.0f) add_noise(t);
-    t->mixture = t->train.soft_labels ? t->settings.mixture : 0.0f;
     t->isa->standardise(t);
 }
 

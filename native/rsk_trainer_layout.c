@@ -145,6 +145,7 @@ uint64_t rsk_trainer_lay_out(rsk_trainer *t, uint8_t *memory) {
     t->outputs = take(a, n_outputs * t->stride, sizeof(float));
     t->output_slopes = take(a, n_outputs * t->stride, sizeof(float));
     t->inverse_deviations = take(a, n_values, sizeof(float));
+    t->picked = take(a, t->n_lanes, sizeof(uint32_t));
     t->product = take(a, widest * t->stride, sizeof(float));
     t->sums = take(a, widest * t->stride, sizeof(int32_t));
     t->hats = take(a, (uint64_t)most(2 * shape->n_levels, 2) * t->stride, sizeof(float));

@@ -84,6 +84,7 @@ struct rsk_trainer {
     float *values, *standard, *labels, *soft_labels, *weights;
     float *outputs, *output_slopes;
     float *inverse_deviations; /* [n_values] */
+    uint32_t *picked;          /* [n_lanes] the rows of the batch */
 
     /* Working memory. */
     float *product;      /* [most numbers][stride] */

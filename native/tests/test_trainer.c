@@ -144,6 +144,21 @@ static void test_gradients(void) {
         }
 }
 
+/* Entries times multipliers are the weights of the first stage, up to half of a multiplier. */
+static void check_rounding(rsk_trainer *trainer, const rsk_trainer_shape *shape) {
+    const float *parameters = rsk_trainer_parameters(trainer);
+    float *integers = malloc(rsk_trainer_n_parameters(shape) * sizeof *integers);
+    rsk_trainer_scales scales;
+    rsk_trainer_round(trainer, integers, &scales);
+    const uint32_t width = shape->stages[0].width;
+    for (uint32_t i = 0; i < N_VALUES * width; i++) {
+        const double unit = scales.multipliers[0][i % width] / (double)(UINT32_C(1) << scales.right_shift[0]);
+        const double wanted = 64.0 * (double)parameters[i] / (double)deviations[i / width];
+        expect(fabs((double)integers[i] * unit - wanted) < 0.501 * unit, "a weight is not rounded to the nearest");
+    }
+    free(integers);
+}
+
 /* What was trained: lower loss, the parameters of the best check, pruned weights, rounded numbers close to the others. */
 static void test_training(void) {
     int n_early = 0;
@@ -166,6 +181,7 @@ static void test_training(void) {
             for (uint32_t i = 0; i < n_checks; i++) least = losses[i] < least ? losses[i] : least;
             expect(n_checks >= 12 && n_checks <= 20 && steps[0] > 240 && steps[n_checks - 1] == 400, "checks");
             expect(fabs(after - least) < 1e-9, "the best parameters are not taken");
+            check_rounding(trainer, &shape);
             n_early += least < losses[n_checks - 1];
             uint32_t n_zeros = 0;
             for (int i = 0; i < N_VALUES * 5; i++) n_zeros += parameters[i] == 0.0f;
@@ -181,12 +197,13 @@ static void test_training(void) {
     expect(n_early > 4, "the last parameters are always the best");
 }
 
-static void test_options(float learning_rate, float noise) {
+static void test_options(float learning_rate, float noise, float size) {
     for (uint32_t activation = RSK_TABLE; activation < RSK_N_ACTIVATIONS; activation++)
         for (uint32_t head = 0; head < 4; head++)
             for (uint32_t loss = 0; loss < RSK_N_LOSSES; loss++) {
                 const uint32_t n_outputs = loss == RSK_LOGISTIC ? 1 : N_OUTPUTS;
                 fill(n_outputs);
+                for (uint32_t i = 0; i < N * n_outputs; i++) labels[i] *= size;
                 const rsk_trainer_shape shape = shape_of(activation, head, n_outputs);
                 const rsk_trainer_settings settings = {N_STEPS, 80, loss, 0.7f, learning_rate, 0.01f, noise, 0.3f,
                                                        0.3f, 1};
@@ -256,8 +273,8 @@ static void test_refusals(void) {
 }
 
 int main(void) {
-    test_options(0.02f, 0.1f);
-    test_options(10.0f, 100.0f); /* diverges: numbers stay finite, integers within 32 bits */
+    test_options(0.02f, 0.1f, 1.0f);
+    test_options(10.0f, 100.0f, 1e25f); /* diverges: numbers stay finite, integers within 32 bits */
     test_gradients();
     test_training();
     test_refusals();
