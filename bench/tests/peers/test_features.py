@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from repsketch.compare.features import FARTHEST, Features
-from repsketch.compare.rounding import rounded, rounded_halves, to_int8
 from repsketch.model.numbers import decode_bfloat16
 from repsketch_bench.baselines.networks import matrix_nbytes
+from repsketch_bench.peers.rounding import rounded, rounded_halves, to_int8
 from repsketch_bench.peers.sparse import most_nonzeros, pack_matrix, unpack_matrix
 from support.datasets import data_of, rows_of
 
