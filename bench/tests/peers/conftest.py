@@ -2,8 +2,8 @@
 
 import pytest
 
-from repsketch.compare import descent
-from repsketch_bench.peers import PEERS, tune_each
+from repsketch.compare import network
+from repsketch_bench.peers import PEERS, descent, tune_each
 from support.datasets import BUDGETS, data_of
 
 
@@ -11,6 +11,8 @@ from support.datasets import BUDGETS, data_of
 def _short_trainings():
     """Seconds instead of minutes: these tables are easy."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(network, "SCREENING_STEPS", 300)
+        patch.setattr(network, "FINAL_STEPS", 1_500)
         patch.setattr(descent, "SCREENING_STEPS", 40)
         patch.setattr(descent, "FINAL_STEPS", 250)
         yield
