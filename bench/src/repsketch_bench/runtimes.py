@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from repsketch.progress import track
-from repsketch.threads import one_torch_thread
+from repsketch.paper.threads import one_torch_thread
 
 from . import networks, trees
 from .engine import Engine, Peer, peers_of

@@ -22,7 +22,7 @@ from ..lsh import Family, family_named
 from ..lsh.family import check_family
 from ..lsh.generator import MAX_CONCAT, MAX_FEATURES, resolve_seed
 from ..progress import progress_bar
-from ..threads import one_torch_thread
+from .threads import one_torch_thread
 from .batches import TrainingSet, collect
 from .checkpoint import check_path, fingerprint, load_state, save_state
 from .kernel_model import KERNELS, KernelModel, check_kernel, offers_as_hashed

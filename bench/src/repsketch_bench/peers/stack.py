@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from repsketch.compare.tuning import Settings
-from repsketch.threads import one_torch_thread
+from repsketch.paper.threads import one_torch_thread
 from repsketch.train.training_data import TrainingData
 
 BATCH_SIZE = 256
