@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from repsketch.compare.network import shape_of
+from repsketch.compare.network import Network, shape_of
 from repsketch.train.stage_shape import n_pruned
 from repsketch_bench.peers.forest import Forest
 from repsketch_bench.peers.fourier import MOST_FEATURES, Fourier
@@ -69,6 +69,7 @@ def test_pruned_networks_fill_their_bytes(kind, sparsity):
     narrow, wide = (method.nbytes_of(shape_of(setting, model.settings["widths"][1] + more)) for more in (0, 1))
     inputs = sum(model.stored[name].nbytes for name in ("centers", "scales", "columns"))
     assert narrow <= 1_000 - inputs < wide
+    assert model.settings["widths"][1] > method_of(Network, data).shape(setting | {"sparsity": 0.0}, 1_000).widths[0]
     assert model.nbytes <= inputs + narrow  # fewer where weights are rounded to 0
     for k, (n, p) in enumerate(pairwise(model.settings["widths"][:-1])):
         packed = {name.removesuffix(f" {k}"): a for name, a in model.stored.items() if name.endswith(f" {k}")}

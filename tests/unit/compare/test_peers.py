@@ -32,6 +32,7 @@ def test_peers_learn_from_the_teacher(tuned, has_teacher):
     peers.fit_peers(TrainingData.of(X, LABELS, 0.9 * LABELS if has_teacher else None, "classification"), 500)
     assert len(tuned) == 3
     assert {options["is_distilled"] for options in tuned.values()} == {has_teacher}
+    assert tuned[Network]["step_share"] == 0.3
 
 
 @pytest.mark.parametrize(("left", "is_hurried"), [(-1.0, True), (1_000.0, False)])
