@@ -7,7 +7,7 @@ from repsketch_bench.peers import PEERS, descent, tune_each
 from support.datasets import BUDGETS, data_of
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _short_trainings():
     """Seconds instead of minutes: these tables are easy."""
     with pytest.MonkeyPatch.context() as patch:
@@ -18,17 +18,17 @@ def _short_trainings():
         yield
 
 
-@pytest.fixture(scope="package", params=["two classes", "three classes", "values"])
+@pytest.fixture(scope="module", params=["two classes", "three classes", "values"])
 def data(request):
     return data_of(request.param)
 
 
-@pytest.fixture(scope="package", params=list(PEERS))
+@pytest.fixture(scope="module", params=list(PEERS))
 def peer(request):
     return PEERS[request.param]
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def fitted(data, peer):
     """Models of both budgets."""
     return tune_each(peer.kind, data, BUDGETS, seed=3, is_distilled=peer.is_distilled, is_quick=True)
