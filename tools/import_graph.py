@@ -22,7 +22,6 @@ LAYERS = (
     "display",
     "files",
     "progress",
-    "threads",
     "data",
     "predictor",
     "lsh",

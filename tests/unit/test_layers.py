@@ -1,5 +1,6 @@
 """Imports go downward only, and without the extras NumPy alone is enough to load and predict."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,17 @@ def test_modules_are_found():
     assert {"repsketch", "repsketch.errors", "repsketch.lsh.l2", "repsketch.io.read"} <= set(GRAPH)
     assert set(rooms_of(GRAPH)) == set(LAYERS)
     assert "repsketch.train.search" in GRAPH["repsketch.compress"], "imports inside functions count"
+
+
+#: What may import torch: the paper's distillation, and torch modules as teachers.
+TORCH = re.compile(r"^\s*(import torch\b|from torch\b|.*\brequire\(\"torch)", re.MULTILINE)
+
+
+def test_torch_is_imported_by_the_paper_and_its_teachers_only():
+    root = Path(repsketch.__file__).parent
+    found = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if TORCH.search(path.read_text())}
+    assert "paper/student.py" in found
+    assert {name for name in found if not name.startswith("paper/")} == {"teacher/torch.py", "cli/demo.py"}
 
 
 class TestTheCheckItself:
@@ -195,6 +207,19 @@ def test_importing_loads_no_extra():
     script = "import sys, repsketch; print(sorted({'torch', 'sklearn', 'scipy', 'rich'} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert (result.returncode, result.stdout.strip()) == (0, "[]"), result.stderr
+
+
+def test_compress_and_its_peers_need_no_torch():
+    script = """
+import numpy as np
+import repsketch as rs
+X = np.random.default_rng(0).normal(size=(120, 2))
+sketch = rs.compress(None, X, X[:, 0] > 0, budget="256B", time_limit=4, random_state=0, progress=False)
+print(sorted(row["name"] for row in sketch.summary.rows))
+"""
+    blocked = BLOCKED.replace(', "sklearn", "scipy", "rich", "typer"', "")
+    result = subprocess.run([sys.executable, "-c", blocked + script], capture_output=True, text=True, timeout=120)
+    assert "'linear', 'sketch'" in result.stdout, result.stderr
 
 
 def test_unknown_public_names_stay_attribute_errors():

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from repsketch.compare.features import FARTHEST, Features
-from repsketch.compare.rounding import rounded, rounded_halves, to_int8
 from repsketch.model.numbers import decode_bfloat16
 from repsketch_bench.baselines.networks import matrix_nbytes
-from repsketch_bench.peers.sparse import most_nonzeros, pack_matrix, unpack_matrix
+from repsketch_bench.peers.rounding import rounded, rounded_halves, to_int8
+from repsketch_bench.peers.sparse import nonzeros_nbytes, pack_matrix, unpack_matrix
 from support.datasets import data_of, rows_of
 
 
@@ -33,15 +33,13 @@ def test_packed_matrices(share):
     assert np.array_equal(unpack_matrix(packed, matrix.shape), matrix)
 
 
-@pytest.mark.parametrize("nbytes", [30, 90, 200, 400, 1500, 9000])
-def test_nonzeros_fit_wherever_they_are(nbytes):
-    widths, rng = [50, 30, 4], np.random.default_rng(0)
-    n_nonzeros = most_nonzeros(widths, nbytes)
+@pytest.mark.parametrize("n_nonzeros", [0, 20, 90, 300, 1_100, 1_500])
+def test_bytes_of_nonzeros_wherever_they_are(n_nonzeros):
+    rng = np.random.default_rng(0)
     for _ in range(20):
-        places = rng.permutation(50 * 30 + 30 * 4) < n_nonzeros
-        matrices = places[:1500].reshape(30, 50), places[1500:].reshape(4, 30)
-        size = sum(a.nbytes for matrix in matrices for a in pack_matrix(matrix.astype(np.int8)).values())
-        assert n_nonzeros == 0 or size <= nbytes
+        matrix = (rng.permutation(1_500) < n_nonzeros).reshape(50, 30).astype(np.int8)
+        size = sum(array.nbytes for array in pack_matrix(matrix).values())
+        assert size == nonzeros_nbytes(matrix.shape, n_nonzeros)
 
 
 def test_features_are_standardised_marked_and_one_hot():

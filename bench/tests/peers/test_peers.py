@@ -1,25 +1,31 @@
 """Every peer on every kind of table: its bytes, what it learns, and that it predicts from what it stores."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 
-from repsketch.compare import boosted, descent, linear, network
+from repsketch.compare import boosted, linear, network
 from repsketch.compare import peers as quick
 from repsketch.compare.peer import validation_loss
 from repsketch.compare.tuning import N_SCREENED
 from repsketch.errors import InputError
 from repsketch.train.training_data import TrainingData
-from repsketch_bench.peers import PEERS, tune_each
+from repsketch_bench.peers import PEERS, descent, tune_each
 from support.datasets import BUDGETS, data_of, rows_of
 
 TREES = ("boosted trees", "forest")
+PLACES = ("dense", "numbers", "bits", "columns", "starts")
 D = 2 + 1 + 1 + 4  # numbers, the mark of the one with gaps, a truth value, categories
 
 
 def offset_nbytes(data):
     return data.n_outputs * (4 if data.task == "regression" else 2)
+
+
+def gain_nbytes(data):
+    """One gain for all classes, one for each value."""
+    return 2 if data.task == "classification" else 4 * data.n_outputs
 
 
 def counted(model, data):
@@ -30,21 +36,26 @@ def counted(model, data):
         splits = len(leaves) - settings["n_trees"]
         is_hard = leaves.dtype == np.uint8
         return 3 * splits + leaves.size + (0 if is_hard else 2 + offset_nbytes(data))
-    inputs = sum(model.stored[name].nbytes for name in ("centers", "scales", "columns"))
-    if model.name in ("int8 network", "linear"):
+    inputs = sum(model.stored[name].nbytes for name in ("centers", "scales", "columns") if name in model.stored)
+    if model.name == "linear":
+        return inputs + (settings["widths"][0] + 2) * n_outputs + offset_nbytes(data)
+    if model.name == "int8 network":
         widths = settings["widths"]
         weights = sum(a * b for a, b in pairwise(widths))
-        return inputs + weights + 4 * sum(widths[1:-1]) + 2 * n_outputs + offset_nbytes(data)
+        return inputs + weights + 2 * sum(widths[1:-1]) + gain_nbytes(data) + offset_nbytes(data)
     if model.name == "Fourier features":
         return inputs + 4 + 2 + settings["n_features"] * n_outputs + 2 * n_outputs + offset_nbytes(data)
     if model.name == "prototypes":
         p, m = settings["n_components"], settings["n_points"]
         return inputs + (D + 2) * p + m * p + 2 + (m + 2) * n_outputs + offset_nbytes(data)
-    widths, size = settings["widths"], 0
-    for layer in range(len(widths) - 1):
-        ways = (f"{name}{layer}" for name in ("dense", "numbers", "bits", "columns", "starts"))
-        size += sum(model.stored[name].nbytes for name in ways if name in model.stored) + 2
-    return inputs + size + 2 * sum(widths[1:-1]) + offset_nbytes(data)
+    widths = settings["widths"]
+    size = sum(
+        model.stored[f"{name} {layer}"].nbytes
+        for name, layer in product(PLACES, range(len(widths) - 2))
+        if f"{name} {layer}" in model.stored
+    )
+    outputs = widths[-2] * n_outputs + gain_nbytes(data) + offset_nbytes(data)
+    return inputs + size + 2 * sum(widths[1:-1]) + outputs
 
 
 def test_bytes_are_within_the_budget_and_those_of_what_is_stored(fitted, data):
@@ -100,6 +111,8 @@ def test_trees_have_leaves_on_one_grid(fitted, data):
 
 @pytest.mark.parametrize("name", PEERS)
 def test_the_same_seed_gives_the_same_model(name, monkeypatch):
+    monkeypatch.setattr(network, "SCREENING_STEPS", 10)
+    monkeypatch.setattr(network, "FINAL_STEPS", 30)
     monkeypatch.setattr(descent, "SCREENING_STEPS", 10)
     monkeypatch.setattr(descent, "FINAL_STEPS", 30)
     data, peer = data_of("two classes"), PEERS[name]

@@ -92,7 +92,6 @@ def compress(
     if time_limit is not None:
         check_number("time_limit", time_limit, 0.0, open_ends=True)
     with output_folder(output, nbytes + _METADATA_NBYTES) as (sketch_file, summary_file):
-        require("torch", "train")
         require("sklearn", "train")
         from ..teacher.default import default_teacher
         from ..train.effort import EFFORTS

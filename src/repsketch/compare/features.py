@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from ..model.inputs import NUMERIC
-from ..model.numbers import encode_bfloat16, encode_float8, float8_bias, round_floats
+from ..model.numbers import encode_floats, round_floats
 from ..train.columns import moments_of
 from ..train.training_data import TrainingData
 
@@ -40,9 +40,7 @@ class Features:
     def of(cls, data: TrainingData) -> "Features":
         """Features by statistics of the training rows."""
         X = data.X[data.train_rows]
-        places = np.arange(X.shape[1]) if data.columns is None else data.columns
-        varying = places[[_varies(X[:, place]) for place in places]]
-        places = varying if len(varying) else places[:1]
+        places = varying_columns(data)
         kinds, has_gaps = data.kinds[places], np.isnan(X[:, places]).any(axis=0)
         middles, deviations = moments_of(X[:, places[kinds == NUMERIC]])
         if (
@@ -62,12 +60,8 @@ class Features:
     @cached_property
     def stored(self) -> dict[str, np.ndarray]:
         """Stored arrays: centers and scales, and one bit a column where some are left out."""
-        encode = {
-            "float8": lambda values: encode_float8(values, float8_bias(values)),
-            "bfloat16": encode_bfloat16,
-            "float32": lambda values: values,
-        }[self.stored_as]
-        arrays = {"centers": encode(self.centers), "scales": encode(self.scales)} if len(self.centers) else {}
+        named = {"centers": self.centers, "scales": self.scales} if len(self.centers) else {}
+        arrays = {name: encode_floats(array, self.stored_as) for name, array in named.items()}
         if len(self.columns) < self.n_columns:
             arrays["columns"] = np.packbits(np.isin(np.arange(self.n_columns), self.columns))
         return arrays
@@ -100,6 +94,14 @@ class Features:
     @property
     def _n_numeric(self) -> int:
         return int((self.kinds == NUMERIC).sum())
+
+
+def varying_columns(data: TrainingData) -> np.ndarray:
+    """The columns in use (U,) that are not constant in the training rows; the first one if all are."""
+    X = data.X[data.train_rows]
+    places = np.arange(X.shape[1]) if data.columns is None else data.columns
+    varying = places[[_varies(X[:, place]) for place in places]]
+    return varying if len(varying) else places[:1]
 
 
 def _varies(column: np.ndarray) -> bool:

@@ -1,60 +1,159 @@
-"""Int8 networks: one or two hidden layers as wide as the budget allows, with quantisation-aware training."""
+"""Int8 networks of one to three hidden layers, as wide as the budget allows, trained in C like our own models."""
 
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import chain, islice, pairwise
 from typing import Any
 
+import numpy as np
+
+from ..errors import InputError
+from ..runtime import runtime_for
+from ..train.clock import OutOfTime
+from ..train.fitter import MAX_ENTRIES
+from ..train.parallel import Workers
+from ..train.recipes import has_numbers
+from ..train.stage_recipes import FEW_ROWS, VALUES, StageRecipe
+from ..train.stage_shape import NetworkHead, Shape, StageShape
+from ..train.stage_trials import MAX_WIDTH, StageTrials
 from ..train.training_data import TrainingData
-from .descent import GradientTrained
-from .layers import Layers, layers_nbytes, layers_outputs
-from .peer import PeerModel
-from .tuning import Settings, tune_each
+from .features import varying_columns
+from .network_arrays import input_arrays, network_arrays, network_from, pack_dense, unpack_dense
+from .peer import PeerModel, offset_nbytes, validation_loss
+from .tuning import N_SCREENED, PeerMethod, Settings, tune_each
 
-LEARNING_RATES = (3e-3, 1e-2, 3e-2)
-WEIGHT_DECAYS, FEW_WEIGHT_DECAYS = (0.0, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2), (0.0, 1e-2)  # few with a teacher
-MAX_UNITS = 256  # of a layer; wider ones take minutes and are no better on tables of this size
-
-
-def widest(n_inputs: int, n_hidden: int, data: TrainingData, nbytes: int) -> tuple[int, ...] | None:
-    """Widths of the widest network that fits, the second hidden layer half as wide as the first; None if none does.
-
-    >>> from types import SimpleNamespace
-    >>> widest(3, 2, SimpleNamespace(task="classification", n_outputs=1), 100)
-    (3, 7, 3, 1)
-    """
-    for width in range(MAX_UNITS, 0, -1):
-        widths = (n_inputs, *[width, width // 2][:n_hidden], data.n_outputs)
-        if min(widths) > 0 and layers_nbytes(widths, data) <= nbytes:
-            return widths
-    return None
+#: Steps of a small network, and of a large one at least.
+SCREENING_STEPS, MIN_SCREENING_STEPS = 1_500, 300
+FINAL_STEPS, MIN_FINAL_STEPS = 12_000, 1_200
+MAX_UNITS = MAX_WIDTH  # of the first layer, as in our own models
+#: Hyper-parameters that are drawn at random, with the values of our own search.
+DRAWN = ("taper", "learning_rate", "weight_decay", "noise")
+N_HIDDEN, TAPER = (1, 2, 3), 0.7
+_MAX_DRAWS = 1_000
 
 
-class Network(GradientTrained):
-    """Networks of one or two hidden layers, the second half as wide."""
+class Network(PeerMethod):
+    """Networks whose hidden layers become narrower by a factor, the "taper". Settings are fields of ``StageRecipe``."""
 
     name = "int8 network"
+    pack, unpack = staticmethod(pack_dense), staticmethod(unpack_dense)
+
+    @cached_property
+    def used(self) -> TrainingData:
+        """The data without columns that are constant in the training rows."""
+        data, columns = self.data, varying_columns(self.data)
+        data = data if len(columns) == data.n_columns else data.using(columns)
+        return data.subset(MAX_ENTRIES // data.n_values, self.seed)
 
     def settings(self, nbytes: int) -> Iterator[Settings]:
-        """Depths, learning rates, weight decays and weights of the soft labels."""
-        decays = FEW_WEIGHT_DECAYS if self.is_distilled else WEIGHT_DECAYS
-        for n_hidden, rate, decay, mixture in product((1, 2), LEARNING_RATES, decays, self.mixtures):
-            yield {"n_hidden": n_hidden, "rate": rate, "decay": decay, "mixture": mixture}
+        """A few designed settings, then random draws; those that are likely best come first."""
+        yield from islice(self._all_settings(), N_SCREENED)
 
-    def shape(self, setting: Settings, nbytes: int) -> tuple[int, ...] | None:
-        """Widths of the widest network that fits."""
-        return widest(self.features.n_values, setting["n_hidden"], self.data, nbytes - self.features.nbytes)
+    def few_settings(self, nbytes: int, n: int) -> list[Settings]:
+        """The first ones."""
+        return list(islice(self.settings(nbytes), n))
 
-    def fit(self, shape: Any, settings: list[Settings]) -> list[PeerModel]:
-        """Networks of these widths."""
-        stack = Layers(shape, len(settings), self.seed)
-        return [
-            self.model(
-                stack.stored(numbers, self.data),
-                setting | {"widths": list(shape), "stopped": float(numbers["stopped"])},
-                lambda stored, values: layers_outputs(stored, stack.n_layers, values),
-            )
-            for setting, numbers in zip(settings, self.trained(stack, settings, self.row_sets), strict=True)
-        ]
+    def _all_settings(self) -> Iterator[Settings]:
+        """Each setting once."""
+        rng, known = np.random.default_rng([self.seed, 30]), list[Settings]()
+        for setting in chain(self.designed(), (self.draw(rng) for _ in range(_MAX_DRAWS))):
+            if setting not in known:
+                known.append(setting)
+                yield setting
+
+    def designed(self) -> list[Settings]:
+        """Settings that differ in what matters most: layers, regularisation, scaling and soft labels."""
+        data = self.data
+        is_few = data.task == "classification" and len(data.train_rows) < FEW_ROWS * data.n_columns
+        plain = {
+            "n_hidden": 2, "taper": TAPER, "learning_rate": 0.02, "weight_decay": 0.03, "noise": 0.3 if is_few else 0.0,
+            "scaling": "standard", "mixture": self.mixtures[0],
+        }  # fmt: skip
+        changes: list[Settings] = [
+            {}, {"n_hidden": 1, "weight_decay": 0.3, "noise": 0.1}, {"scaling": self._scalings[-1]},
+            {"weight_decay": 0.3}, {"n_hidden": 1}, {"n_hidden": 3},
+            *({"mixture": mixture} for mixture in self.mixtures),
+        ]  # fmt: skip
+        return [plain | change for change in changes]
+
+    def draw(self, rng: np.random.Generator) -> Settings:
+        """A setting at random."""
+        choices = {name: VALUES[name] for name in DRAWN}
+        choices |= {"n_hidden": N_HIDDEN, "scaling": self._scalings, "mixture": self.mixtures}
+        setting = {name: values[int(rng.integers(len(values)))] for name, values in choices.items()}
+        return setting | {"taper": TAPER} if setting["n_hidden"] == 1 else setting  # of one layer it means nothing
+
+    @property
+    def _scalings(self) -> tuple[str, ...]:
+        return VALUES["scaling"] if has_numbers(self.data) else VALUES["scaling"][:1]
+
+    def _trials(self, setting: Settings) -> StageTrials:
+        return StageTrials(self.used, StageRecipe(activation="relu", **setting), self.seed)
+
+    def shape(self, setting: Settings, nbytes: int) -> Shape | None:
+        """The widest network that fits."""
+        fixed = sum(array.nbytes for array in input_arrays(self._trials(setting).inputs).values())
+        low, high = 0, MAX_UNITS
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = fixed + self.nbytes_of(shape_of(setting, middle)) <= nbytes
+            low, high = (middle, high) if fits else (low, middle - 1)
+        return shape_of(setting, low) if low else None
+
+    def nbytes_of(self, shape: Shape) -> int:
+        """Bytes of all arrays but those of the inputs: matrices, 2 a unit, the last layer with gains and offsets.
+
+        A shared gain may take fewer.
+        """
+        widths, data = (self.used.n_values, *shape.widths), self.data
+        matrices = (self.matrix_nbytes(*size, s) for size, s in zip(pairwise(widths), shape.sparsities, strict=True))
+        return sum(matrices) + 2 * sum(shape.widths) + shape.widths[-1] * data.n_outputs + 2 * offset_nbytes(data)
+
+    def matrix_nbytes(self, n_inputs: int, n_units: int, sparsity: float) -> int:
+        """Bytes of a matrix, at most."""
+        return n_inputs * n_units
+
+    def fit(self, shape: Any, settings: list[Settings]) -> list[PeerModel | None]:
+        """Networks of this shape."""
+        return self.fit_each([(shape, setting) for setting in settings])
+
+    def fit_each(self, wanted: list[tuple[Any, Settings]]) -> list[PeerModel | None]:
+        """Networks of these shapes and settings, side by side; None where the training diverged."""
+        with Workers() as workers:
+            return workers.map(lambda pair: self._fit(*pair, workers.is_stopped), wanted)
+
+    def _fit(self, shape: Shape, setting: Settings, is_stopped: Callable[[], bool]) -> PeerModel | None:
+        data, trials = self.data, self._trials(setting)
+        n_steps, fewest = (max(1, round(self.step_share * n)) for n in self._steps)
+        n_steps = trials.n_steps(shape, n_steps, fewest)
+        try:
+            model = trials.trained(shape, n_steps, is_stopped)
+        except (InputError, OutOfTime):  # the first: a training that diverged
+            return None
+        stored = network_arrays(model, data, self.pack)
+
+        def outputs(X: np.ndarray) -> np.ndarray:
+            return runtime_for(network_from(stored, model, self.unpack)).outputs(X)
+
+        loss = validation_loss(data, outputs(data.X[data.validation_rows]))
+        widths = [self.used.n_values, *shape.widths, data.n_outputs]
+        return PeerModel(self.name, outputs, stored, loss, setting | {"widths": widths, "n_steps": n_steps})
+
+    @property
+    def _steps(self) -> tuple[int, int]:
+        """Steps of a small network, and of a large one at least."""
+        return (SCREENING_STEPS, MIN_SCREENING_STEPS) if self.is_screening else (FINAL_STEPS, MIN_FINAL_STEPS)
+
+
+def shape_of(setting: Settings, width: int) -> Shape:
+    """The shape whose first layer has this width.
+
+    >>> shape_of({"n_hidden": 3, "taper": 0.5}, 8).widths
+    (8, 4, 2)
+    """
+    sparsity, n_hidden = setting.get("sparsity", 0.0), setting["n_hidden"]
+    widths = (max(1, round(width * setting["taper"] ** k)) for k in range(n_hidden))
+    return Shape(tuple(StageShape(p, "relu", sparsity=sparsity) for p in widths), NetworkHead())
 
 
 def fit(data: TrainingData, nbytes: int, *, seed: int = 0, is_distilled: bool = False) -> PeerModel | None:

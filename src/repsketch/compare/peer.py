@@ -53,7 +53,7 @@ def validation_loss(data: TrainingData, outputs: np.ndarray) -> float:
 
 
 def stored_offset(data: TrainingData, offset: np.ndarray) -> np.ndarray:
-    """Offsets (C,) of outputs as they are stored: float32 for values, bfloat16 for classes."""
+    """Offsets or gains (C,) of outputs as they are stored: float32 for values, bfloat16 for classes."""
     return offset.astype(np.float32) if data.task == "regression" else encode_bfloat16(offset)
 
 

@@ -7,14 +7,13 @@ from importlib.util import find_spec
 from ..train.training_data import TrainingData
 from .boosted import Boosted
 from .histogram import HistogramBoosted
-from .linear import Linear, SolvedLinear
+from .linear import Linear
 from .network import Network
 from .peer import PeerModel
 from .tuning import PeerMethod, tune_each
 
-MIN_NETWORK_SECONDS = 3.0  # with less time, the network is left out
-MIN_LINEAR_SECONDS = 2.0  # with less time, the linear model is solved: torch's optimisers take seconds to start
-FULL_ROWS = 1_500  # training rows from which networks take all their steps; fewer rows need fewer
+MIN_NETWORK_SECONDS = 2.0  # with less time, the network is left out
+STEP_SHARE = 0.3  # of the steps of a full tuning, for networks
 
 
 def fit_peers(
@@ -33,14 +32,10 @@ def fit_peers(
     >>> [model.name for model in peers if model.nbytes <= 256], left_out
     (['boosted trees', 'int8 network', 'linear'], {})
     """
-    kind: type[PeerMethod]
     boosted: type[PeerMethod] = HistogramBoosted if find_spec("lightgbm") is None else Boosted
     found, left_out = [], {}
-    step_share = min(1.0, max(0.1, len(data.train_rows) / FULL_ROWS))
     for kind in (boosted, Network, Linear):
         left = until - time.monotonic()
-        if kind is Linear and left < MIN_LINEAR_SECONDS:
-            kind = SolvedLinear
         if kind is Network and left < MIN_NETWORK_SECONDS:
             left_out[kind.name] = "no time left"
             continue
@@ -49,8 +44,7 @@ def fit_peers(
                 warnings.simplefilter("ignore")
                 model = tune_each(
                     kind, data, [nbytes], seed=seed, is_distilled=data.soft_labels is not None,
-                    is_quick=True, is_hurried=left <= 0,
-                    step_share=step_share if kind is Network else max(step_share, 0.5),
+                    is_quick=True, is_hurried=left <= 0, step_share=STEP_SHARE,
                 )[nbytes]  # fmt: skip
         except Exception as error:  # no error of another library may fail the user's model
             left_out[kind.name] = f"{type(error).__name__}: {str(error).splitlines()[0][:80] if str(error) else ''}"

@@ -5,7 +5,7 @@ compared by validation loss. A fit made for one budget is used at the others.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -55,7 +55,7 @@ class PeerMethod(ABC):
             raise InputError("is_distilled=True, but the data have no soft labels; pass them, or is_distilled=False.")
         self.data, self.seed, self.is_distilled = data, seed, is_distilled
         self.largest, self.is_screening, self.step_share = largest, is_screening, step_share
-        self._fitted: dict[Hashable, PeerModel] = {}
+        self._fitted: dict[Hashable, PeerModel | None] = {}
 
     @cached_property
     def mixtures(self) -> tuple[float, ...]:
@@ -70,9 +70,21 @@ class PeerMethod(ABC):
     def shape(self, setting: Settings, nbytes: int) -> Hashable | None:
         """Sizes of the largest model within the budget, or None if none is so small."""
 
+    def few_settings(self, nbytes: int, n: int) -> list[Settings]:
+        """At most ``n`` of the settings."""
+        return evenly_spaced(list(self.settings(nbytes)), n)
+
     @abstractmethod
-    def fit(self, shape: Any, settings: list[Settings]) -> list[PeerModel]:
-        """Models of one shape, one for each of the settings."""
+    def fit(self, shape: Any, settings: list[Settings]) -> Sequence[PeerModel | None]:
+        """Models of one shape, one for each of the settings; None where the fit failed."""
+
+    def fit_each(self, wanted: list[tuple[Any, Settings]]) -> Sequence[PeerModel | None]:
+        """Models of these shapes and settings; those of one shape are fitted together."""
+        found: dict[int, PeerModel | None] = {}
+        for shape in dict.fromkeys(shape for shape, _ in wanted):
+            places = [place for place, pair in enumerate(wanted) if pair[0] == shape]
+            found |= zip(places, self.fit(shape, [wanted[place][1] for place in places]), strict=True)
+        return [found[place] for place in range(len(wanted))]
 
     def fit_again(self, model: PeerModel, setting: Settings, nbytes: int) -> PeerModel | None:
         """The chosen model fitted to these data, with the settings that validation has chosen."""
@@ -84,15 +96,18 @@ class PeerMethod(ABC):
         return {}
 
     def fit_all(self, settings: Iterable[Settings], nbytes: int) -> list[tuple[Settings, PeerModel]]:
-        """A model for each setting that has a shape; models of one shape are fitted together."""
+        """A model for each setting that has a shape and whose fit did not fail."""
         keys = [(repr(setting), self.shape(setting, nbytes), setting) for setting in settings]
         keys = [key for key in keys if key[1] is not None]
-        for shape in dict.fromkeys(shape for _, shape, _ in keys):
-            missing = [key for key in keys if key[1] == shape and key[:2] not in self._fitted]
-            if missing:
-                models = self.fit(shape, [setting for _, _, setting in missing])
-                self._fitted |= {key[:2]: model for key, model in zip(missing, models, strict=True)}
-        return [(key[2], self._fitted[key[:2]]) for key in keys]
+        missing = [key for key in keys if key[:2] not in self._fitted]
+        if missing:
+            models = self.fit_each([key[1:] for key in missing])
+            self._fitted |= {key[:2]: model for key, model in zip(missing, models, strict=True)}
+        pairs = ((setting, self._fitted[key, shape]) for key, shape, setting in keys)
+        found = [(setting, model) for setting, model in pairs if model is not None]
+        if keys and not found and self.is_screening:
+            raise InputError(f"every fit of {self.name} failed.")
+        return found
 
 
 def tune_each(
@@ -145,7 +160,7 @@ def _best(
     screening: PeerMethod, final: PeerMethod, nbytes: int, n_screened: int, n_final: int
 ) -> tuple[PeerModel, Settings, bool] | None:
     """The best model, its setting, and whether it is a screening fit."""
-    tried = screening.fit_all(evenly_spaced(list(screening.settings(nbytes)), n_screened), nbytes)
+    tried = screening.fit_all(screening.few_settings(nbytes, n_screened), nbytes)
     if not tried:
         return None
     order = np.argsort([model.loss for _, model in tried], kind="stable")

@@ -100,6 +100,17 @@ def round_floats(values: np.ndarray, stored_as: str) -> np.ndarray:
     return values
 
 
+def encode_floats(values: np.ndarray, stored_as: str) -> np.ndarray:
+    """Float32 ``values`` (n,) as they are stored: uint8 for "float8", uint16 for "bfloat16", else themselves.
+
+    >>> encode_floats(np.array([1.0, 3.0], np.float32), "float8").dtype
+    dtype('uint8')
+    """
+    if stored_as == "float8":
+        return encode_float8(values, float8_bias(values))
+    return encode_bfloat16(values) if stored_as == "bfloat16" else values
+
+
 def check_floats(name: str, array: np.ndarray, shape: tuple[int, ...] | None = None) -> None:
     """Refuse an array that is not float32, which would change the precision of the arithmetic, or of another shape."""
     if array.dtype != np.float32 or (shape is not None and array.shape != shape):

@@ -22,11 +22,11 @@ from ..lsh import Family, family_named
 from ..lsh.family import check_family
 from ..lsh.generator import MAX_CONCAT, MAX_FEATURES, resolve_seed
 from ..progress import progress_bar
-from ..threads import one_torch_thread
 from .batches import TrainingSet, collect
 from .checkpoint import check_path, fingerprint, load_state, save_state
 from .kernel_model import KERNELS, KernelModel, check_kernel, offers_as_hashed
 from .student import Student
+from .threads import one_torch_thread
 
 _SAMPLE_ROWS = 4_096  # rows that scale and initialise the student
 _MAX_VALIDATION_ROWS = 8_192  # rows for early stopping

@@ -134,7 +134,7 @@ def test_what_a_file_says_is_checked(change):
     assert Comparison.from_dict(good | change if isinstance(change, dict) and change else change) is None
 
 
-@pytest.mark.parametrize("kind", ["Boosted", "SolvedLinear"])
+@pytest.mark.parametrize("kind", ["Boosted", "Linear"])
 def test_a_peer_that_cannot_be_fitted_is_left_out_and_named(kind, monkeypatch):
     class Broken(getattr(quick, kind)):
         def fit(self, shape, settings):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from repsketch.compare import peers
-from repsketch.compare.linear import SolvedLinear
+from repsketch.compare.linear import Linear
 from repsketch.compare.network import Network
 from repsketch.train.training_data import TrainingData
 
@@ -32,6 +32,7 @@ def test_peers_learn_from_the_teacher(tuned, has_teacher):
     peers.fit_peers(TrainingData.of(X, LABELS, 0.9 * LABELS if has_teacher else None, "classification"), 500)
     assert len(tuned) == 3
     assert {options["is_distilled"] for options in tuned.values()} == {has_teacher}
+    assert tuned[Network]["step_share"] == 0.3
 
 
 @pytest.mark.parametrize(("left", "is_hurried"), [(-1.0, True), (1_000.0, False)])
@@ -39,5 +40,5 @@ def test_without_time_peers_are_hurried(tuned, left, is_hurried):
     data = TrainingData.of(X, LABELS, None, "classification")
     _, left_out = peers.fit_peers(data, 500, until=time.monotonic() + left)
     assert {options["is_hurried"] for options in tuned.values()} == {is_hurried}
-    assert (Network in tuned, SolvedLinear in tuned) == (not is_hurried, is_hurried)
+    assert (Network in tuned, Linear in tuned) == (not is_hurried, True)
     assert (left_out["int8 network"] == "no time left") == is_hurried

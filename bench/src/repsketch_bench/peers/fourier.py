@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from repsketch.compare.descent import GradientTrained
-from repsketch.compare.layers import Layers, layers_nbytes, layers_outputs
 from repsketch.compare.peer import PeerModel
-from repsketch.compare.stack import TrainingRows
 from repsketch.compare.tuning import Settings, tune_each
 from repsketch.model.numbers import decode_bfloat16, encode_bfloat16
 from repsketch.paper.initialize import initial_bandwidth
 from repsketch.train.training_data import TrainingData
+
+from .descent import GradientTrained
+from .layers import Layers, layers_nbytes, layers_outputs
+from .stack import TrainingRows
 
 WIDTHS = (0.25, 0.5, 1.0, 2.0)  # of the kernel, in medians of the distance of two rows
 RATES = (3e-3, 1e-2, 3e-2)

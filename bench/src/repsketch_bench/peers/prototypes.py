@@ -8,15 +8,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from repsketch.compare.descent import GradientTrained
-from repsketch.compare.layers import times
 from repsketch.compare.peer import PeerModel, offset_nbytes, stored_offset
-from repsketch.compare.rounding import rounded, to_int8
-from repsketch.compare.stack import Parameters, Stack, TrainingRows
 from repsketch.compare.tuning import Settings, tune_each
 from repsketch.model.numbers import decode_bfloat16
 from repsketch.paper.initialize import initial_bandwidth, initial_points, initial_projection
 from repsketch.train.training_data import TrainingData
+
+from .descent import GradientTrained
+from .layers import times
+from .rounding import rounded, to_int8
+from .stack import Parameters, Stack, TrainingRows
 
 COMPONENTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 RATES = (3e-3, 1e-2, 3e-2)

@@ -1,9 +1,10 @@
 """Matrices of a few non-zeros, stored in the smallest of three ways: all entries, with a bitmap, or as CSR."""
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping
 
 import numpy as np
+
+from repsketch.model.numbers import packed_nbytes
 
 from ..baselines.networks import index_nbytes
 
@@ -32,7 +33,7 @@ def pack_matrix(matrix: np.ndarray) -> dict[str, np.ndarray]:
     return min(ways, key=lambda arrays: sum(array.nbytes for array in arrays.values()))
 
 
-def unpack_matrix(packed: Mapping[str, np.ndarray], shape: tuple[int, int]) -> np.ndarray:
+def unpack_matrix(packed: Mapping[str, np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
     """The matrix that ``pack_matrix`` stored.
 
     >>> matrix = np.array([[0, 3], [0, 0], [-1, 0]], np.int8)
@@ -50,18 +51,13 @@ def unpack_matrix(packed: Mapping[str, np.ndarray], shape: tuple[int, int]) -> n
     return matrix
 
 
-def most_nonzeros(widths: Sequence[int], nbytes: int) -> int:
-    """Non-zeros of layers of these widths that fit into ``nbytes``, wherever they are; at most all.
+def nonzeros_nbytes(shape: tuple[int, int], n_nonzeros: int) -> int:
+    """Bytes of a matrix (rows, columns) with so many non-zeros, wherever they are.
 
-    >>> most_nonzeros([16, 16], 48), most_nonzeros([16, 16], 300), most_nonzeros([100, 100], 500)
-    (16, 256, 199)
+    >>> nonzeros_nbytes((16, 16), 16), nonzeros_nbytes((16, 16), 250), nonzeros_nbytes((100, 100), 20)
+    (48, 256, 141)
     """
-    n_weights = sum(a * b for a, b in pairwise(widths))
-    if n_weights <= nbytes:
-        return n_weights
-    with_bits = nbytes - sum(-(-a * b // 8) for a, b in pairwise(widths))
-    each = 1 + index_nbytes(max(widths[:-1]) - 1)
-    by_rows = (nbytes - sum(widths[1:]) - (len(widths) - 1)) // each
-    if by_rows > 255:  # starts take two bytes
-        by_rows = max(255, (nbytes - 2 * sum(widths[1:]) - 2 * (len(widths) - 1)) // each)
-    return max(0, with_bits, by_rows)
+    n_rows, n_columns = shape
+    size = n_rows * n_columns
+    by_rows = n_nonzeros * (1 + index_nbytes(n_columns - 1)) + (n_rows + 1) * index_nbytes(n_nonzeros)
+    return min(size, n_nonzeros + packed_nbytes(size, 1), by_rows)

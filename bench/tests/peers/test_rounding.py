@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from repsketch.compare.rounding import rounded, to_int8
 from repsketch.model.numbers import decode_bfloat16
+from repsketch_bench.peers.rounding import rounded, to_int8
 
 
 def test_weights_fill_int8_and_are_those_of_training():

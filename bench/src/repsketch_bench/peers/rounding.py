@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..model.numbers import encode_bfloat16
+from repsketch.model.numbers import encode_bfloat16
 
 LARGEST = 127
 _SMALLEST_STEP = 1e-12

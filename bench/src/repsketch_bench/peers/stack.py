@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from ..threads import one_torch_thread
-from ..train.training_data import TrainingData
-from .tuning import Settings
+from repsketch.compare.tuning import Settings
+from repsketch.paper.threads import one_torch_thread
+from repsketch.train.training_data import TrainingData
 
 BATCH_SIZE = 256
 SCREENING_STEPS, FINAL_STEPS, MIN_STEPS = 400, 2_000, 250

@@ -5,10 +5,11 @@ from functools import cached_property
 
 import numpy as np
 
-from .features import Features
-from .peer import PeerModel, validation_loss
+from repsketch.compare.features import Features
+from repsketch.compare.peer import PeerModel, validation_loss
+from repsketch.compare.tuning import PeerMethod, Settings
+
 from .stack import FINAL_STEPS, SCREENING_STEPS, Parameters, Stack, TrainingRows, train_stack
-from .tuning import PeerMethod, Settings
 
 #: Stored arrays and values (n, D) -> outputs (n, C).
 OutputsOf = Callable[[Mapping[str, np.ndarray], np.ndarray], np.ndarray]

@@ -8,9 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..model.numbers import decode_bfloat16, encode_bfloat16
-from ..train.training_data import TrainingData
-from .peer import offset_nbytes, stored_offset
+from repsketch.compare.peer import offset_nbytes, stored_offset
+from repsketch.model.numbers import decode_bfloat16, encode_bfloat16
+from repsketch.train.training_data import TrainingData
+
 from .rounding import rounded, rounded_halves, to_int8
 from .stack import Parameters, Stack
 
