@@ -1,7 +1,7 @@
 """Int8 networks of one to three hidden layers, as wide as the budget allows, trained in C like our own models."""
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice, pairwise
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..train.parallel import Workers
 from ..train.recipes import has_numbers
 from ..train.stage_recipes import FEW_ROWS, VALUES, StageRecipe
 from ..train.stage_shape import NetworkHead, Shape, StageShape
-from ..train.stage_trials import MAX_WIDTH, StageTrials
+from ..train.stage_trials import MAX_WIDTH, StageRows, StageTrials
 from ..train.training_data import TrainingData
 from .features import varying_columns
 from .network_arrays import input_arrays, network_arrays, network_from, pack_dense, unpack_dense
@@ -44,6 +44,10 @@ class Network(PeerMethod):
         data, columns = self.data, varying_columns(self.data)
         data = data if len(columns) == data.n_columns else data.using(columns)
         return data.subset(MAX_ENTRIES // data.n_values, self.seed)
+
+    @cached_property
+    def _rows(self) -> StageRows:
+        return StageRows(self.used)
 
     def settings(self, nbytes: int) -> Iterator[Settings]:
         """A few designed settings, then random draws; those that are likely best come first."""
@@ -88,7 +92,7 @@ class Network(PeerMethod):
         return VALUES["scaling"] if has_numbers(self.data) else VALUES["scaling"][:1]
 
     def _trials(self, setting: Settings) -> StageTrials:
-        return StageTrials(self.used, StageRecipe(activation="relu", **setting), self.seed)
+        return StageTrials(self._rows, StageRecipe(activation="relu", **setting), self.seed)
 
     def shape(self, setting: Settings, nbytes: int) -> Shape | None:
         """The widest network that fits."""
@@ -120,7 +124,7 @@ class Network(PeerMethod):
     def fit_each(self, wanted: list[tuple[Any, Settings]]) -> list[PeerModel | None]:
         """Networks of these shapes and settings, side by side; None where the training diverged."""
         with Workers() as workers:
-            return workers.map(lambda pair: self._fit(*pair, workers.is_stopped), wanted)
+            return workers.map([partial(self._fit, *pair, workers.is_stopped) for pair in wanted])
 
     def _fit(self, shape: Shape, setting: Settings, is_stopped: Callable[[], bool]) -> PeerModel | None:
         data, trials = self.data, self._trials(setting)

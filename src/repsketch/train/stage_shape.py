@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+import numpy as np
+
 from ..checks import check_choice, check_count, check_number
 from ..errors import InputError
 from ..lsh.pool import CodePool
@@ -167,12 +169,12 @@ class Shape:
 
 
 def n_pruned(sparsity: float, size: int) -> int:
-    """Entries of a matrix of ``size`` entries that are pruned, rounded as the trainer does.
+    """Entries of a matrix of ``size`` entries that are pruned, rounded as the trainer does, whose shares are float32.
 
-    >>> n_pruned(0.5, 7)
-    4
+    >>> n_pruned(0.5, 7), n_pruned(0.7, 315)
+    (4, 220)
     """
-    return int(sparsity * size + 0.5)
+    return int(float(np.float32(sparsity)) * size + 0.5)
 
 
 def _check_size(name: str, n_entries: int) -> None:

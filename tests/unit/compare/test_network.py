@@ -8,7 +8,7 @@ import pytest
 from repsketch.compare.network import MAX_UNITS, Network, shape_of
 from repsketch.compare.tuning import N_SCREENED, tune_each
 from repsketch.errors import InputError
-from repsketch.train.stage_trials import StageTrials
+from repsketch.train.stage_trials import StageRows, StageTrials
 from repsketch.train.stages import Schedule
 from repsketch.train.training_data import TrainingData
 
@@ -85,7 +85,7 @@ def test_bytes_are_fewer_than_those_of_our_own_model():
     """Of the same network: no headers, and two bytes a gain and an offset instead of four."""
     data = data_of(300)
     model, shape = fitted(data, step_share=0.01), method_of(data).shape(PLAIN, 500)
-    ours = StageTrials(data, method_of(data)._trials(PLAIN).recipe).nbytes(shape)
+    ours = StageTrials(StageRows(data), method_of(data)._trials(PLAIN).recipe).nbytes(shape)
     assert model.nbytes == ours - 32 - 8 - 4
 
 
