@@ -9,6 +9,8 @@ from .trials import MAX_ROWS, PATIENCE, Refit
 ALL = 1 << 40  # rows of data: no limit
 #: Up to this many rows of data, the chosen sketch and the chosen peers are trained again on all rows.
 MAX_RETRAINED_ROWS = 20_000
+#: With few training rows: rounds of stages, least shares of the recipes of a round and of the cost of a local search.
+N_ROUNDS_OF_FEW, MIN_RECIPE_SHARE, MIN_COST_SHARE = 2, 1 / 3, 1 / 16
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class SearchEffort:
     rungs : rounds of successive halving for stages
     n_starts : greedy recipes that the local search starts from
     max_cost : cost of the local search, in units of ``cost_of``; 24 take about eight seconds
-    full_rows : training rows from which the local search spends all of ``max_cost``
+    full_rows : training rows from which the search does all this; with fewer, it does less
     n_final : greedy recipes that are fitted again in the end
     max_retrained_rows : up to this many rows, the chosen recipe is trained again on training and validation rows
     rows_per_second : training rows, at most, for every second of a time limit
@@ -89,6 +91,23 @@ class SearchEffort:
     n_final: int = 2
     max_retrained_rows: int = MAX_RETRAINED_ROWS
     rows_per_second: int = 20_000
+
+    def for_rows(self, n_rows: int) -> "SearchEffort":
+        """Less effort where there are few training rows: their validation rows cannot tell many models apart.
+
+        Of the rounds the first two are left, with fewer recipes; the local search may cost less.
+
+        >>> [rung.n_recipes for rung in SearchEffort().for_rows(500).rungs]
+        [9, 4]
+        """
+        if n_rows >= self.full_rows:
+            return self
+        share = n_rows / self.full_rows
+        rungs = (
+            replace(rung, n_recipes=max(2, round(max(MIN_RECIPE_SHARE, share) * rung.n_recipes)))
+            for rung in self.rungs[:N_ROUNDS_OF_FEW]
+        )
+        return replace(self, rungs=tuple(rungs), max_cost=max(MIN_COST_SHARE, share) * self.max_cost)
 
     def with_fits(self, change: Callable[[FitEffort], FitEffort]) -> "SearchEffort":
         """The same effort with the fits of all three phases changed."""

@@ -39,7 +39,6 @@ FEWER_ROWS_FROM = 2_048  # bytes; above, fewer greedy rows than fit the budget m
 DEEP_CONCAT = 5
 SCREENING_COST, FINAL_COST = 2.0, 9.0  # of a greedy fit, in units of ``cost_of``
 COST_PER_WORK = 1 / 1e7  # of a fit of stages, in the same units: a third of a second
-MIN_COST_SHARE = 1 / 16
 MIN_GREEDY_ROWS = 400  # chosen even when the time is over: about a second
 MAX_DRAWS = 200  # of variations for one round; most of them are new
 
@@ -81,10 +80,9 @@ class _Search:
         change: Callable[[Recipe], Recipe | None],
         effort: SearchEffort,
     ) -> None:
-        n_train = len(data.train_rows)
-        self.data, self.budget, self.seed, self.change, self.effort = data, budget, seed, change, effort
+        self.data, self.budget, self.seed, self.change = data, budget, seed, change
+        self.effort = effort.for_rows(len(data.train_rows))
         self.clock = Clock(time_limit)
-        self.max_cost = min(1.0, max(MIN_COST_SHARE, n_train / effort.full_rows)) * effort.max_cost
         self.max_train_rows = ALL if time_limit is None else max(1_000, int(effort.rows_per_second * time_limit))
         self.rng = np.random.default_rng([seed, 21])
         self.workers = Workers()
@@ -111,7 +109,9 @@ class _Search:
     def _cost_of_all(self, n_greedy: int) -> float:
         raced = n_greedy if self.budget > RACE_BYTES else 0
         rungs = sum(rung.n_recipes * WORK_PER_STEP * rung.n_steps * COST_PER_WORK for rung in self.effort.rungs)
-        return SCREENING_COST * (n_greedy + raced) + rungs + self.max_cost + FINAL_COST * (self.effort.n_final + 1)
+        return (
+            SCREENING_COST * (n_greedy + raced) + rungs + self.effort.max_cost + FINAL_COST * (self.effort.n_final + 1)
+        )
 
     def _fitter(self, effort: FitEffort, until: float, min_rows: int = 0) -> RecipeFitter:
         is_past = self.clock.is_past(until)
@@ -212,7 +212,7 @@ class _Search:
             lambda recipe: self._fit((fitter, recipe, 0.5, cost_of(recipe, budget))),
             lambda found: _varied(_close(found, data, LEADER_SHARE), N_LEADERS),
             lambda recipe: cost_of(recipe, budget),
-            self.max_cost,
+            self.effort.max_cost,
         )
 
     # ---- the choice ----
