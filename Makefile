@@ -28,7 +28,7 @@ $(VENV)/python:
 	@touch $@
 
 $(VENV)/demo: $(VENV)/python $(NATIVE)
-	$(PIP) install -q -c constraints.txt -e '.[train,cli]'
+	$(PIP) install -q -c constraints.txt -e '.[train,torch,cli]'
 	@touch $@
 
 $(VENV)/dev: $(VENV)/python $(NATIVE) bench/pyproject.toml

@@ -64,11 +64,11 @@ __all__ = [
     "theory",
 ]
 
-# Training needs torch or scikit-learn: these names are imported on first use.
+# Training needs scikit-learn or torch: these names are imported on first use. Module, library, and the extra with it.
 _LAZY = {
-    "SketchClassifier": ("estimators", "sklearn"),
-    "SketchRegressor": ("estimators", "sklearn"),
-    "distill": ("paper.distill", "torch"),
+    "SketchClassifier": ("estimators", "sklearn", "train"),
+    "SketchRegressor": ("estimators", "sklearn", "train"),
+    "distill": ("paper.distill", "torch", "torch"),
 }
 
 
@@ -81,8 +81,8 @@ if not TYPE_CHECKING:  # or any name would be one to a type checker
 
         from .errors import require
 
-        module, library = _LAZY[name]
-        require(library, "train")
+        module, library, extra = _LAZY[name]
+        require(library, extra)
         value = getattr(import_module(f".{module}", __name__), name)
         globals()[name] = value
         return value

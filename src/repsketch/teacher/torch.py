@@ -12,7 +12,7 @@ TORCH_BLOCK_ROWS = 8_192  # a network holds the activations of all its layers fo
 
 def torch_outputs(module: Any, rows: np.ndarray) -> Any:
     """Outputs of a module in evaluation mode; the mode of every submodule is restored."""
-    torch = require("torch", "train")
+    torch = require("torch", "torch")
     batch = torch.tensor(rows)  # a copy: a first layer that works in place must not write into the caller's table
     for tensor in (*module.parameters(), *module.buffers())[:1]:
         batch = batch.to(tensor.device, tensor.dtype if tensor.is_floating_point() else batch.dtype)
