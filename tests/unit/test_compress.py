@@ -1,5 +1,8 @@
 """compress: within the budget, the same bytes again, raw tables, odd shapes, and one clear error for each bad input."""
 
+import os
+import subprocess
+import sys
 from typing import ClassVar
 
 import numpy as np
@@ -351,3 +354,31 @@ def test_bad_input(name):
     with pytest.raises(RepSketchError, match=message) as caught:
         call(X, y)
     assert "\n" not in str(caught.value)
+
+
+SAME_BYTES = """
+import hashlib
+import numpy as np
+import repsketch as rs
+from repsketch.io import model_to_bytes
+rng = np.random.default_rng(0)
+X = rng.normal(size=(800, 6))
+X[:, 3:] = X[:, 3:] > 0
+wave = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 3]
+for y in (wave, wave > 0.2, np.digitize(wave, [-0.5, 0.5])):
+    sketch = rs.compress(None, X, y, budget="400B", effort="fast", random_state=0, progress=False)
+    print(hashlib.sha256(model_to_bytes(sketch.model)).hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_the_same_model_with_every_kernel_of_a_matrix_product():
+    """Kernels of OpenBLAS sum in other orders; none of them may change what is trained or chosen."""
+    printed = []
+    for kernel in ("Haswell", "SkylakeX", "Sandybridge"):
+        environment = {**os.environ, "OPENBLAS_CORETYPE": kernel, "OPENBLAS_NUM_THREADS": "2"}
+        done = subprocess.run([sys.executable, "-c", SAME_BYTES], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        printed.append(done.stdout.split())
+    assert len(printed[0]) == 3
+    assert printed[0] == printed[1] == printed[2]

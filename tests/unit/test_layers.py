@@ -195,7 +195,8 @@ for name, (call, library) in calls.items():
     try:
         call()
     except MissingExtraError as error:
-        assert "pip install 'repsketch[train]'" in str(error) and library in str(error), (name, str(error))
+        extra = "torch" if library == "torch" else "train"
+        assert f"pip install 'repsketch[{extra}]'" in str(error) and library in str(error), (name, str(error))
         assert isinstance(error, ImportError) and isinstance(error, rs.RepSketchError)
     else:
         raise SystemExit(f"{name} worked without {library}")

@@ -17,6 +17,8 @@ from ..model.inputs import BOOLEAN
 
 MAX_BORDERS = 63  # of a numeric column
 MAX_CATEGORIES = 254  # categories of a column that have a code
+_EXACT = 1 << 24  # integers up to which float32 is exact
+_TINY = 1e-30
 _WORTH_A_THREAD = 1 << 18  # entries to count; with fewer, starting a thread takes as long
 
 
@@ -75,12 +77,17 @@ class Bits(Candidates):
         return self.table.astype(np.float32)
 
     def gains(self, buckets: np.ndarray, n_buckets: int, numbers: np.ndarray, strength: float) -> np.ndarray:
-        """Gain of every code."""
+        """Gain of every code.
+
+        Slopes and curvatures are rounded to integers whose sums float32 holds exactly. The product then does not
+        depend on the order of its sums, which differs between processors: the same rows are chosen on all of them.
+        """
         n, width = numbers.shape
+        steps = np.maximum(np.abs(numbers).max(axis=0), _TINY).astype(np.float64) / (_EXACT // n)
         by_bucket = np.zeros((n, n_buckets, width), np.float32)
-        by_bucket[np.arange(n), buckets] = numbers
-        total = by_bucket.sum(axis=0, dtype=np.float64)
-        ones = (self._floats @ by_bucket.reshape(n, -1)).reshape(-1, n_buckets, width).astype(np.float64)
+        by_bucket[np.arange(n), buckets] = np.rint(numbers / steps)
+        total = by_bucket.sum(axis=0, dtype=np.float64) * steps
+        ones = (self._floats @ by_bucket.reshape(n, -1)).reshape(-1, n_buckets, width).astype(np.float64) * steps
         return (gain_of_sums(ones, strength) + gain_of_sums(total - ones, strength)).sum(axis=1)
 
     def bits(self, code: int) -> np.ndarray:
