@@ -153,8 +153,10 @@ def test_greedy_recipes_far_behind_are_not_searched(brief_effort, fitted, monkey
         monkeypatch.setattr(
             searching, "smallest_of_the_best", lambda found: next(p for p in found if not p[0].is_greedy)
         )
-        search(make_data(), 400, progress=False, effort=replace(brief_effort, max_retrained_rows=0))
-        return sum(recipe.is_greedy for recipe, _ in fitted)
+        trials = search(make_data(), 400, progress=False, effort=replace(brief_effort, max_retrained_rows=0))
+        n_greedy = sum(recipe.is_greedy for recipe, _ in fitted)
+        assert sum("stage" not in trial.name for trial in trials) == n_greedy  # what was fitted is what is compared
+        return n_greedy
 
     n_screened = 4  # two families, with and without the teacher
     assert count(is_close=False) == n_screened

@@ -130,3 +130,14 @@ def test_bytes_are_those_of_the_trained_model(name, n_outputs):
         assert 0 <= trials.nbytes(shape) - model.nbytes <= max(0, n_rounded_away - n_pruned) + 2
         if not any(shape.sparsities):
             assert trials.nbytes(shape) == model.nbytes
+
+
+@pytest.mark.parametrize(("loss", "below"), [("squared_error", 0.632), ("absolute_error", 0.5), ("quantile", 0.9)])
+def test_the_loss_decides_what_is_predicted(loss, below):
+    """Mean, median and quantile of exponential noise lie above 63, 50 and 90 % of the values."""
+    noise = np.random.default_rng(1).exponential(size=(2_000, 1))
+    rows = np.random.default_rng(2).normal(size=(2_000, 2)).astype(np.float32)
+    data = TrainingData.of(rows, noise, None, "regression", loss=loss, level=0.9)
+    trials = StageTrials(StageRows(data), StageRecipe(0.0, 0, weight_decay=0.3))
+    outputs = CompiledSketch(trials.trained(trials._shape(2), 600)).outputs(rows)
+    assert (noise < outputs).mean() == pytest.approx(below, abs=0.04)
