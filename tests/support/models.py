@@ -12,6 +12,7 @@ import numpy as np
 
 from repsketch import lsh
 from repsketch.errors import InputError
+from repsketch.io import model_to_bytes
 from repsketch.lsh import RowHashes
 from repsketch.lsh.pool import CodePool, PooledRows
 from repsketch.model.inputs import Inputs
@@ -80,7 +81,10 @@ def random_model(seed: int, largest: int = 40, theme: str | None = None) -> Mode
     draw = _Draw(rng, THEMES[names[seed % len(names)] if theme is None else theme])
     for _ in range(2000):
         try:
-            return draw.model(largest)
+            model = draw.model(largest)
+            if model.stages:
+                model_to_bytes(model)  # with many groups of rows, they need more sections than a file may have
+            return model
         except InputError:  # a combination that bounds or rules forbid: draw another
             continue
     raise AssertionError(f"no model found for seed {seed}")
