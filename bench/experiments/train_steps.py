@@ -1,4 +1,4 @@
-"""Gradient steps a second: the trainer in C against the torch loop of interpolated rows, one thread each, by turns.
+"""Gradient steps a second: the trainer in C against the torch loop of version 0.1, one thread each, by turns.
 
     python bench/experiments/train_steps.py
 
@@ -8,15 +8,17 @@ For a machine that does nothing else. Ratios are of medians over several turns, 
 
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 
 from repsketch.core import require_native
-from repsketch.train import interpolated
+from repsketch.paper.threads import one_torch_thread
 from repsketch.train.stage_shape import NetworkHead, RowsHead, Shape, StageShape
 from repsketch.train.stages import LabelledRows, Schedule, make_trainer
+from torch_steps import TorchRows
 
 N_ROWS, N_TURNS = 20_000, 5
 #: Models of about 1 KB: values, and coordinates and rows of one stage, which both trainers can train.
@@ -55,19 +57,12 @@ def in_c(n_values: int, shape: Shape, n_steps: int, isa: int = -1) -> float:
     return 1e6 * seconds_of(lambda: trainer.run(n_steps)) / n_steps
 
 
-def in_torch(n_values: int, shape: interpolated.Shape, n_steps: int) -> float:
-    """Microseconds a step of the torch loop; its validation rows are few."""
-    values, labels = rows_of(n_values)
-    train = interpolated.TrainingRows(values.astype(np.int64), labels, None, 0.0, "regression")
-    few = interpolated.TrainingRows(values[:64].astype(np.int64), labels[:64], None, 0.0, "regression")
-
-    def run(steps: int) -> float:
-        return seconds_of(lambda: interpolated.train_interpolated(train, few, shape, n_steps=steps))
-
-    n_epoch = -(-N_ROWS // 256)
-    fewer, more = 4 * n_epoch, 4 * n_epoch + -(-n_steps // n_epoch) * n_epoch
-    run(fewer)
-    return 1e6 * (run(more) - run(fewer)) / (more - fewer)  # what both runs need before the first step cancels out
+@one_torch_thread()
+def in_torch(n_values: int, head: RowsHead, n_steps: int) -> float:
+    """Microseconds a step of the torch loop, roundings included, without validation."""
+    steps = TorchRows(head, n_values).steps(*rows_of(n_values), n_steps + n_steps // 4)
+    deque(islice(steps, n_steps // 4), maxlen=0)
+    return 1e6 * seconds_of(lambda: deque(steps, maxlen=0)) / n_steps
 
 
 def main() -> int:
@@ -76,10 +71,9 @@ def main() -> int:
     for n_values, n_components, n_rows in SAME:
         pairs = []
         for _ in range(N_TURNS):
-            shape = Shape((), RowsHead(n_components, n_rows))
-            ours = in_c(n_values, shape, 2_000)
-            pairs.append((ours, in_torch(n_values, interpolated.Shape(n_components, n_rows), 800)))
-        ours, torch = np.median(pairs, axis=0)  # a difference of two times: the least one would favour torch
+            head = RowsHead(n_components, n_rows)
+            pairs.append((in_c(n_values, Shape((), head), 2_000), in_torch(n_values, head, 800)))
+        ours, torch = np.median(pairs, axis=0)
         name = f"{n_values} values, p={n_components}, L={n_rows}"
         print(f"  {name:<28} C {ours:7.1f}   torch {torch:7.1f}   ratio {torch / ours:5.1f}")
     print("other shapes, by instruction set: microseconds a step (GFLOP/s of the products)")
