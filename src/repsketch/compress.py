@@ -67,8 +67,7 @@ def compress(
         None for the loss
     sample_weight : (n,) weights of the rows
     class_weight : "balanced", or a dictionary from labels to weights
-    effort : "fast", "normal" or "thorough": how long to search; about 5 s, 20 s and 5 min for 40,000 rows and 50
-        columns at 4 KB on two cores
+    effort : "fast", "normal" or "thorough": how many models to train, and for how long
     random_state : seed of everything random; the same seed gives the same bytes
     time_limit : seconds that the call may take, about; fits are then cut short or given up
 
