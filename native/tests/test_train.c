@@ -4,24 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "expect.h"
 #include "rsk_train.h"
 
 enum { N = 40, N_COLUMNS = 2, N_CODES = 5, N_BUCKETS = 3, N_OUTPUTS = 2, WIDTH = 2 * N_OUTPUTS };
-
-static int n_failures = 0;
-
-static void expect(bool is_good, const char *what) {
-    if (is_good) return;
-    printf("%s\n", what);
-    n_failures++;
-}
-
-static uint32_t next_word(void) { /* xorshift32: Marsaglia 2003 */
-    static uint32_t state = 1;
-    state ^= state << 13;
-    state ^= state >> 17;
-    return state ^= state << 5;
-}
 
 static double next_unit(void) { return (double)(next_word() >> 8) / 16777216.0; }
 

@@ -7,25 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expect.h"
 #include "rsk.h"
 #include "rsk_trainer.h"
 
 enum { N = 75, N_VALUES = 3, N_OUTPUTS = 3, N_ROWS = 7, WIDTH = 4, N_STEPS = 50 };
-
-static int n_failures = 0;
-
-static void expect(bool is_good, const char *what) {
-    if (is_good) return;
-    printf("%s\n", what);
-    n_failures++;
-}
-
-static uint32_t next_word(void) { /* xorshift32: Marsaglia 2003 */
-    static uint32_t state = 1;
-    state ^= state << 13;
-    state ^= state >> 17;
-    return state ^= state << 5;
-}
 
 static int16_t values[N * N_VALUES];
 static float labels[N * N_OUTPUTS], soft_labels[N * N_OUTPUTS], weights[N];
