@@ -76,10 +76,10 @@ class Linear(PeerMethod):
         return PeerModel(self.name, outputs, stored, loss, setting | {"widths": [len(numbers), data.n_outputs]})
 
 
-def fit_weights(columns: np.ndarray, objective: Objective, penalty: float) -> np.ndarray:
+def fit_weights(columns: np.ndarray, objective: Objective, penalty: float, max_direct: int = MAX_DIRECT) -> np.ndarray:
     """Weights (D + 1, C) of columns (n, D + 1), the last of them all ones, that minimise the penalised mean loss.
 
-    The last weight, the intercept, has no penalty.
+    The last weight, the intercept, has no penalty. Up to ``max_direct`` columns, Newton steps are solved directly.
 
     >>> from repsketch.train.objective import Squared
     >>> x = np.array([[0.0], [1.0], [2.0]], np.float32)
@@ -94,7 +94,7 @@ def fit_weights(columns: np.ndarray, objective: Objective, penalty: float) -> np
     for _ in range(MAX_NEWTON_STEPS):
         slope, curvature = objective.slopes(outputs)
         gradient = _times(columns.T, slope) / n + penalties * weights
-        step = -solve_newton(columns, curvature, penalties, gradient)
+        step = -solve_newton(columns, curvature, penalties, gradient, max_direct)
         change = _times(columns, step)
         descent, size = float((gradient * step).sum()), 1.0
         if -descent < MIN_DECREASE:
@@ -110,9 +110,11 @@ def fit_weights(columns: np.ndarray, objective: Objective, penalty: float) -> np
     return weights
 
 
-def solve_newton(columns: np.ndarray, curvature: np.ndarray, penalties: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+def solve_newton(
+    columns: np.ndarray, curvature: np.ndarray, penalties: np.ndarray, gradient: np.ndarray, max_direct: int
+) -> np.ndarray:
     """(D, C) the solution x of (columns' curvature columns / n + penalties) x = gradient, for each output alone."""
-    if len(gradient) > MAX_DIRECT:
+    if len(gradient) > max_direct:
         return _solve_by_gradients(columns, curvature, penalties, gradient)
     found = np.empty_like(gradient)
     for c in range(gradient.shape[1]):

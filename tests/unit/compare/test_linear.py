@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, QuantileRegressor, Ridge
 
-from repsketch.compare import linear
 from repsketch.compare.linear import Linear, fit_weights, to_int8
 from repsketch.model.numbers import decode_bfloat16
 from repsketch.train.objective import objective_of
@@ -38,11 +37,11 @@ def fitted(data, setting, is_distilled=False):
 @pytest.mark.parametrize("is_direct", [True, False])
 @pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_log_loss_is_minimised(n_classes, is_weighted, is_direct, monkeypatch):
-    monkeypatch.setattr(linear, "MAX_DIRECT", 200 if is_direct else 0)
+def test_log_loss_is_minimised(n_classes, is_weighted, is_direct):
+    ways = {} if is_direct else {"max_direct": 0}  # by default, so few columns are solved directly
     y, weights = classes_of(n_classes), WEIGHTS if is_weighted else None
     labels = np.eye(3)[y] if n_classes == 3 else y[:, None].astype(float)
-    found = fit_weights(COLUMNS, objective_of("log_loss", labels, weights), 0.01)
+    found = fit_weights(COLUMNS, objective_of("log_loss", labels, weights), 0.01, **ways)
     plain = LogisticRegression(C=1.0 / (0.01 * N), tol=1e-8, max_iter=1_000).fit(X, y, weights)
     # Logits of classes are known up to a constant for all.
     wanted = np.vstack([plain.coef_.T, plain.intercept_])
