@@ -103,10 +103,10 @@ class SearchEffort:
         if n_rows >= self.full_rows:
             return self
         share = n_rows / self.full_rows
-        rungs = (
-            replace(rung, n_recipes=max(2, round(max(MIN_RECIPE_SHARE, share) * rung.n_recipes)))
-            for rung in self.rungs[:N_ROUNDS_OF_FEW]
-        )
+        rungs = []
+        for rung in self.rungs[:N_ROUNDS_OF_FEW]:
+            n_recipes = max(2, round(max(MIN_RECIPE_SHARE, share) * rung.n_recipes))
+            rungs.append(replace(rung, n_recipes=n_recipes, n_best=min(rung.n_best, n_recipes)))
         return replace(self, rungs=tuple(rungs), max_cost=max(MIN_COST_SHARE, share) * self.max_cost)
 
     def with_fits(self, change: Callable[[FitEffort], FitEffort]) -> "SearchEffort":

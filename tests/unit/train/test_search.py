@@ -135,6 +135,16 @@ def test_more_steps_find_a_smaller_loss(brief_effort):
     assert long[0].loss < 0.8 * short[0].loss
 
 
+def test_few_rows_are_searched_less(brief_effort, fitted):
+    """Of 320 training rows, a third of the recipes of the first two rounds."""
+    effort = replace(brief_effort, rungs=(Rung(12, 0, 20, 20), Rung(6, 5, 40, 40), Rung(3, 2, 80, 80)), full_rows=3_000)
+    search(make_data(), 600, progress=False, change=no_greedy, effort=replace(effort, max_retrained_rows=0))
+    assert [sum(n == steps for _, n in fitted) for steps in (20, 40, 80)] == [4, 2, 0]
+    many = effort.for_rows(3_000)
+    assert many == effort
+    assert effort.for_rows(2_999).rungs == effort.rungs[:2]
+
+
 def test_threads_do_not_change_what_is_found(brief_effort, monkeypatch):
     found = []
     for n in (1, 2, 4):
