@@ -30,12 +30,15 @@ _FEW_ROWS = 64
 class _SketchEstimator(BaseEstimator):
     """What the classifier and the regressor share."""
 
-    teacher: Any
-    budget: int | str
-    effort: str
-    time_limit: float | None
-    random_state: Any
-    progress: bool
+    def __init__(
+        self, teacher: Any, budget: int | str, effort: str, time_limit: float | None, random_state: Any, progress: bool
+    ) -> None:
+        self.teacher = teacher
+        self.budget = budget
+        self.effort = effort
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.progress = progress
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -123,14 +126,9 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
         random_state: Any = None,
         progress: bool = False,
     ):
-        self.teacher = teacher
-        self.budget = budget
+        super().__init__(teacher, budget, effort, time_limit, random_state, progress)
         self.metric = metric
         self.class_weight = class_weight
-        self.effort = effort
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.progress = progress
 
     def fit(self, X: Any, y: Any) -> "SketchClassifier":
         """Fit the sketch to the teacher and the labels y (n,) on X (n, d), numbers, NaN, or a frame with text."""
@@ -201,15 +199,10 @@ class SketchRegressor(RegressorMixin, _SketchEstimator):
         random_state: Any = None,
         progress: bool = False,
     ):
-        self.teacher = teacher
-        self.budget = budget
+        super().__init__(teacher, budget, effort, time_limit, random_state, progress)
         self.loss = loss
         self.quantile = quantile
         self.metric = metric
-        self.effort = effort
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.progress = progress
 
     def fit(self, X: Any, y: Any) -> "SketchRegressor":
         """Fit the sketch to the teacher and the values y (n,) on X (n, d), numbers, NaN, or a frame with text."""
