@@ -1,7 +1,7 @@
 """Write tests/format/golden: files of this format version, and what they must still read as in every later version.
 
-What it wrote stays as it is: readers of later versions must give the same outputs. A test never writes goldens; this
-tool adds those that are missing and leaves the others alone, unless it is told to write all of them again.
+Goldens stay as they are: readers of later versions must give the same outputs. A test never writes goldens; this tool
+adds missing ones, and rewrites existing ones only with --overwrite.
 
     python tools/write_goldens.py [--overwrite]
 """
