@@ -119,6 +119,11 @@ static inline float rsk_stored(const uint8_t *bytes, uint32_t index, uint8_t sto
     return rsk_float_of(rsk_stored_bits(bytes, index, stored_as, bias));
 }
 
+/* The bits of offset c as a float32. */
+static inline uint32_t rsk_offset_bits(const rsk_model *m, uint32_t c) {
+    return m->offset_stored_as == RSK_OFFSET_NONE ? 0 : rsk_stored_bits(m->offset, c, m->offset_stored_as, 0);
+}
+
 /* Tells which values are boolean or categorical; called for values in rising order. Begin with {0, 0, 0}. */
 typedef struct rsk_value_walk {
     uint32_t n_columns; /* of which the values have been passed */

@@ -42,7 +42,7 @@ static rsk_status check_precision(const rsk_model *m) {
     const bool has_multipliers = (m->flags & RSK_HAS_MULTIPLIERS) != 0;
     if (m->precision == RSK_FLOAT32) {
         RSK_REFUSE_IF(m->right_shift != 0 || m->low != 0 || m->high != 0 || m->limit != 0 || has_multipliers, FIELD);
-        RSK_REFUSE_IF(m->linear > RSK_LINEAR_FLOAT32 || m->offset_stored_as != RSK_STORED_FLOAT32, FIELD);
+        RSK_REFUSE_IF(m->linear > RSK_LINEAR_FLOAT32 || m->offset_stored_as != RSK_OFFSET_FLOAT32, FIELD);
         RSK_REFUSE_IF(rsk_has_stages(m), FIELD);
         return RSK_OK;
     }
@@ -81,7 +81,7 @@ static rsk_status check_model(rsk_reader *r, rsk_model *m) {
     RSK_TRY(rsk_count_check(m->n_outputs, RSK_COUNT_CAP));
     RSK_REFUSE_IF(m->kinds > RSK_LAST_KINDS, FIELD);
     RSK_REFUSE_IF(m->flags > RSK_ALL_MODEL_FLAGS, FLAGS);
-    RSK_REFUSE_IF(m->offset_stored_as > RSK_STORED_BFLOAT16, FIELD);
+    RSK_REFUSE_IF(m->offset_stored_as > RSK_OFFSET_NONE, FIELD);
     RSK_REFUSE_IF(m->n_stages != 0 && !rsk_has_stages(m), FIELD);
     if (rsk_has_stages(m)) RSK_TRY(rsk_count_check(m->n_stages, RSK_MAX_STAGES));
     RSK_REFUSE_IF(!has_zeros(f), PADDING);
@@ -170,10 +170,11 @@ static rsk_status check_projection(rsk_reader *r, rsk_model *m) {
 }
 
 static rsk_status check_offset(rsk_reader *r, rsk_model *m) {
-    const uint32_t nbytes = m->offset_stored_as == RSK_STORED_FLOAT32 ? 4 : 2;
+    const uint32_t nbytes = m->offset_stored_as == RSK_OFFSET_FLOAT32 ? 4 : 2;
+    if (m->offset_stored_as == RSK_OFFSET_NONE) return RSK_OK;
     RSK_TRY(rsk_section_take(r, OFFSET, (uint64_t)nbytes * m->n_outputs, &m->offset));
     for (uint32_t c = 0; c < m->n_outputs; c++) {
-        const uint32_t bits = rsk_stored_bits(m->offset, c, m->offset_stored_as, 0);
+        const uint32_t bits = rsk_offset_bits(m, c);
         RSK_REFUSE_IF((bits & 0x7FFFFFFFu) > RSK_LARGEST_FINITE, NOT_FINITE);
     }
     return RSK_OK;

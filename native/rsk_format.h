@@ -21,8 +21,11 @@ enum { RSK_PROJECTION_NONE = 0, RSK_PROJECTION_SHIFT = 1, RSK_PROJECTION_FLOAT32
 enum { RSK_LINEAR_NONE = 0, RSK_LINEAR_FLOAT32 = 1, RSK_LINEAR_INT16 = 2, RSK_LINEAR_INT8 = 3,
        RSK_LAST_LINEAR_TYPE = 3 };
 
-/* How centers, scales and offsets are stored. */
+/* How centers and scales are stored. */
 enum { RSK_STORED_FLOAT32 = 0, RSK_STORED_BFLOAT16 = 1, RSK_STORED_FLOAT8 = 2, RSK_LAST_STORED_AS = 2 };
+
+/* How offsets are stored; NONE: all are 0. */
+enum { RSK_OFFSET_FLOAT32 = 0, RSK_OFFSET_BFLOAT16 = 1, RSK_OFFSET_NONE = 2, RSK_LAST_OFFSET_TYPE = 2 };
 
 /* Kinds of the columns: all alike, or section KINDS. */
 enum { RSK_KINDS_NUMERIC = 0, RSK_KINDS_BOOLEAN = 1, RSK_KINDS_MIXED = 2, RSK_LAST_KINDS = 2 };

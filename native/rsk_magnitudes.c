@@ -29,7 +29,7 @@ static double largest_int(const uint8_t *numbers, uint64_t n, uint32_t bits) {
 static double largest_offset(const rsk_model *m) {
     uint32_t largest = 0;
     for (uint32_t c = 0; c < m->n_outputs; c++) {
-        const uint32_t size = rsk_stored_bits(m->offset, c, m->offset_stored_as, 0) & 0x7FFFFFFFu;
+        const uint32_t size = rsk_offset_bits(m, c) & 0x7FFFFFFFu;
         if (size > largest) largest = size;
     }
     return rsk_float_of(largest);

@@ -129,7 +129,7 @@ static void lay_out_projection(rsk_plan *plan, rsk_arena *a) {
     float *offset = take(a, m->n_outputs, sizeof(float));
     plan->offset = offset;
     if (offset)
-        for (uint32_t c = 0; c < m->n_outputs; c++) offset[c] = rsk_stored(m->offset, c, m->offset_stored_as, 0);
+        for (uint32_t c = 0; c < m->n_outputs; c++) offset[c] = rsk_float_of(rsk_offset_bits(m, c));
 }
 
 /* Which codes of a pool the rows name, in rising order, and where each row finds its own among them. */

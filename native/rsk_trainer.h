@@ -41,6 +41,7 @@ typedef struct {
     uint32_t n_levels;         /* of a row: 4, 8 or 16 */
     uint32_t is_factored;      /* one counter a level and a decode vector a row, else n_outputs counters a level */
     uint32_t has_linear;       /* on the coordinates that rows read; a network always has one on what it hands on */
+    uint32_t has_offset;       /* else it stays 0 */
     uint32_t largest_value;    /* bound of the values */
     const int8_t *directions;  /* [n_rows][width of the last stage]; the first rows read single coordinates */
     const uint8_t *shifts;     /* [n_rows] bits by which the sum along a direction is moved down */

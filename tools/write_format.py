@@ -35,6 +35,7 @@ PREFIXES: dict[type[IntEnum], str] = {
     records.ProjectionKind: "PROJECTION_",
     records.LinearType: "LINEAR_",
     records.StoredAs: "STORED_",
+    records.OffsetType: "OFFSET_",
     records.Kinds: "KINDS_",
     records.Source: "SOURCE_",
     records.Hash: "",

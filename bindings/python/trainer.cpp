@@ -55,8 +55,8 @@ class Trainer {
         : directions_(directions), shifts_(shifts), means_(means), deviations_(deviations), train_(train),
           validation_(validation) {
         if (stages.empty() || stages.size() > RSK_TRAINER_MAX_STAGES || sparsities.size() != stages.size() ||
-            head.size() != 4)
-            throw nb::value_error("1 to 4 stages, each with a sparsity, and four numbers of a head");
+            head.size() != 5)
+            throw nb::value_error("1 to 4 stages, each with a sparsity, and five numbers of a head");
         shape_.n_values = uint32_t(train.values.shape(1));
         shape_.n_outputs = uint32_t(train.labels.shape(1));
         shape_.n_stages = uint32_t(stages.size());
@@ -68,6 +68,7 @@ class Trainer {
         shape_.n_levels = head[1];
         shape_.is_factored = head[2];
         shape_.has_linear = head[3];
+        shape_.has_offset = head[4];
         shape_.largest_value = largest_value;
         shape_.directions = directions.data();
         shape_.shifts = shifts.data();

@@ -43,6 +43,7 @@ static rsk_trainer_shape shape_of(uint32_t activation, uint32_t head, uint32_t n
     shape.n_rows = N_ROWS;
     shape.n_levels = 4;
     shape.has_linear = head == 1;
+    shape.has_offset = head != 2;
     shape.is_factored = head == 2;
     if (head == 0) { /* a network */
         shape.n_rows = 0;

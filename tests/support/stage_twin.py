@@ -141,7 +141,7 @@ class Twin:
         """The mean loss, after which ``gradients`` are there."""
         found = self.loss()
         g, out = self.slopes, self.gradients
-        out["offset"] = g.sum(axis=0)
+        out["offset"] = g.sum(axis=0) * self.shape.has_offset
         last = len(self.shape.widths) - 1
         if self.shape.rows is not None:
             by_z = self._rows_backward(g)

@@ -15,7 +15,8 @@ from ..train.parallel import Workers
 from ..train.recipes import has_numbers
 from ..train.stage_recipes import FEW_ROWS, VALUES, StageRecipe
 from ..train.stage_shape import NetworkHead, Shape, StageShape
-from ..train.stage_trials import MAX_WIDTH, StageRows, StageTrials
+from ..train.stage_sizes import MAX_WIDTH
+from ..train.stage_trials import StageRows, StageTrials
 from ..train.training_data import TrainingData
 from .features import varying_columns
 from .network_arrays import input_arrays, network_arrays, network_from, pack_dense, unpack_dense

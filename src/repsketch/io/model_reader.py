@@ -13,7 +13,7 @@ from ..model.rows import LARGEST_INT
 from ..model.stages import Stages
 from . import records
 from .bounds import column_sizes
-from .records import Kinds, LinearType, Precision, ProjectionKind, Section, StoredAs, Task
+from .records import Kinds, LinearType, OffsetType, Precision, ProjectionKind, Section, StoredAs, Task
 from .sections import CHUNK, MOST_SHIFT, SIZE_CAP, Sections, check_size, refuse_if
 from .stage_reader import StageReader
 from .status import Status
@@ -58,7 +58,7 @@ class ModelReader:
         check_size(m.n_outputs, SIZE_CAP)
         refuse_if(m.kinds >= len(Kinds), Status.FIELD)
         refuse_if(m.flags > records.ALL_MODEL_FLAGS, Status.FLAGS)
-        refuse_if(m.offset_stored_as > StoredAs.BFLOAT16, Status.FIELD)
+        refuse_if(m.offset_stored_as > OffsetType.NONE, Status.FIELD)
         refuse_if(m.n_stages and not m.has_stages, Status.FIELD)
         if m.has_stages:
             check_size(m.n_stages, records.MAX_STAGES)
@@ -200,7 +200,9 @@ class ModelReader:
             n_inputs, largest = stage.fields.n_components, stage.largest
 
     def _offset(self) -> np.ndarray:
-        if self.model.offset_stored_as == StoredAs.FLOAT32:
+        if self.model.offset_stored_as == OffsetType.NONE:
+            return np.zeros(self.model.n_outputs, np.float32)
+        if self.model.offset_stored_as == OffsetType.FLOAT32:
             floats = self.sections.floats(Section.OFFSET, self.model.n_outputs, Status.NOT_FINITE)
             return floats.astype(np.float32, copy=False)
         offset = decode_bfloat16(self.sections.array(Section.OFFSET, "<u2", self.model.n_outputs))

@@ -127,7 +127,7 @@ def _read(sections: Sections, file: Any, limits: Limits) -> Contents:
         made = tuple(group.make(inputs) for group in groups)
         task = records.TASKS[record.task]
         linear, gain = reader.linear, reader.linear_gain
-        extras = (task, classes, names, categories, intervals, records.STORED_AS[record.offset_stored_as], file)
+        extras = (task, classes, names, categories, intervals, records.OFFSETS[record.offset_stored_as], file)
         return Contents(Model(inputs, projection, made, reader.offset, linear, gain, *extras), sums, metadata)
     except InputError as error:  # a check of the model that the specification lacks: refused all the same
         raise FormatError(Status.FIELD) from error

@@ -104,11 +104,19 @@ class LinearType(IntEnum):
 
 
 class StoredAs(IntEnum):
-    """How centers, scales and offsets are stored."""
+    """How centers and scales are stored."""
 
     FLOAT32 = 0
     BFLOAT16 = 1
     FLOAT8 = 2
+
+
+class OffsetType(IntEnum):
+    """How offsets are stored; NONE: all are 0."""
+
+    FLOAT32 = 0
+    BFLOAT16 = 1
+    NONE = 2
 
 
 class Kinds(IntEnum):
@@ -287,7 +295,7 @@ def _names_or_none(numbers: type[IntEnum]) -> tuple[str | None, ...]:
     return (None, *_names(numbers)[1:])
 
 
-PRECISIONS, STORED_AS, SOURCES = _names(Precision), _names(StoredAs), _names(Source)
+PRECISIONS, STORED_AS, OFFSETS, SOURCES = _names(Precision), _names(StoredAs), _names(OffsetType), _names(Source)
 TASKS, PROJECTIONS, LINEARS = _names_or_none(Task), _names_or_none(ProjectionKind), _names_or_none(LinearType)
 DIRECTIONS, FOLDS, COUNTER_TYPES = _names(DirectionKind), _names(Fold), _names(CounterType)
 AGGREGATES, DECODES = _names(Aggregate), _names_or_none(DecodeKind)

@@ -49,8 +49,9 @@ def sections_of_model(model: Model) -> dict[int, bytes]:
     """The contents of all sections that follow from the model alone, by type."""
     sections: dict[int, bytes] = {
         Section.MODEL: _model_record(model),
-        Section.OFFSET: _stored_floats(model.offset, model.offset_stored_as),
     }
+    if model.offset_stored_as != "none":
+        sections[Section.OFFSET] = _stored_floats(model.offset, model.offset_stored_as)
     _add_inputs(sections, model.inputs)
     _add_projection(sections, model)
     for i, stage in enumerate(model.stages):
@@ -115,7 +116,7 @@ def _model_record(model: Model) -> bytes:
         low=low,
         high=high,
         limit=0 if projection is None else projection.limit or 0,
-        offset_stored_as=records.STORED_AS.index(model.offset_stored_as),
+        offset_stored_as=records.OFFSETS.index(model.offset_stored_as),
         n_stages=len(model.stages),
         n_classes=0 if model.classes is None else len(model.classes),
         n_centers=0 if inputs.centers is None else len(inputs.centers),

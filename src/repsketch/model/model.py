@@ -25,7 +25,7 @@ from .stages import Stage, Stages
 
 MAX_ROW_GROUPS = 4
 MAX_OUTPUTS = 65_536
-STORED_OFFSETS = ("float32", "bfloat16")
+OFFSET_NBYTES = {"float32": 4, "bfloat16": 2, "none": 0}  #: by how offsets are stored
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Model:
     feature_names : the d columns' names, or None
     categories : the rising labels of each categorical column used, or None
     intervals : prediction intervals, or None; not for classification
-    offset_stored_as : "float32" or, in the int precision, "bfloat16"
+    offset_stored_as : "float32" or, in the int precision, "bfloat16", or "none" where all are 0
     stored : the checked file that this model was read from: its bytes, or as the C core has opened it; or None
     """
 
@@ -172,10 +172,13 @@ class Model:
             group.check_bounds(self.largest_of(group.source))
 
     def _check_offset_type(self) -> None:
-        check_choice("offset_stored_as", self.offset_stored_as, STORED_OFFSETS)
+        check_choice("offset_stored_as", self.offset_stored_as, OFFSET_NBYTES)
         if self.offset_stored_as != "float32" and not self.is_integer:
-            raise InputError("offset_stored_as='bfloat16' belongs to the int precision.")
-        if not np.array_equal(round_floats(self.offset, self.offset_stored_as), self.offset):
+            raise InputError(f"offset_stored_as={self.offset_stored_as!r} belongs to the int precision.")
+        if self.offset_stored_as == "none":
+            if self.offset.any():
+                raise InputError("offset_stored_as='none', but some offset is not 0; store them as float32 or bfloat16.")
+        elif not np.array_equal(round_floats(self.offset, self.offset_stored_as), self.offset):
             raise InputError("offsets have more digits than bfloat16 keeps; round them, or keep them as float32.")
 
     def _check_linear(self) -> None:
@@ -267,5 +270,5 @@ class Model:
         size = self.HEADER_NBYTES + self.ROW_GROUP_NBYTES * max(0, len(self.row_groups) - 1)
         size += self.inputs.nbytes + (0 if self.projection is None else self.projection.nbytes)
         size += sum(group.nbytes for group in self.row_groups)
-        size += self.n_outputs * (4 if self.offset_stored_as == "float32" else 2)
+        size += self.n_outputs * OFFSET_NBYTES[self.offset_stored_as]
         return size + sum(a.nbytes for a in (self.linear, self.linear_gain) if a is not None)

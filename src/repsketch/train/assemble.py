@@ -86,9 +86,9 @@ def gain_of(steps: np.ndarray) -> np.ndarray:
     return (steps[:1] if np.ptp(steps) == 0 else steps).astype(np.float32)
 
 
-def stored_offset(offset: np.ndarray, task: str | None) -> dict[str, Any]:
-    """Offsets (C,) as fields of a model: those of three classes and more take two bytes each."""
-    stored_as = "bfloat16" if task == "classification" and len(offset) > 2 else "float32"
+def stored_offset(offset: np.ndarray, task: str | None, *, has_offset: bool = True) -> dict[str, Any]:
+    """Offsets (C,) as fields of a model: those of three classes and more take two bytes each, or none if they are 0."""
+    stored_as = "none" if not has_offset else "bfloat16" if task == "classification" and len(offset) > 2 else "float32"
     return {"offset": round_floats(offset, stored_as), "offset_stored_as": stored_as}
 
 

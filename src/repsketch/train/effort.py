@@ -10,7 +10,7 @@ ALL = 1 << 40  # rows of data: no limit
 #: Up to this many rows of data, the chosen sketch and the chosen peers are trained again on all rows.
 MAX_RETRAINED_ROWS = 20_000
 #: With few training rows: rounds of stages, least shares of the recipes of a round and of the cost of a local search.
-N_ROUNDS_OF_FEW, MIN_RECIPE_SHARE, MIN_COST_SHARE = 2, 1 / 3, 1 / 16
+N_ROUNDS_OF_FEW, MIN_RECIPE_SHARE, MIN_STEP_SHARE, MIN_COST_SHARE = 2, 0.7, 0.3, 1 / 16
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,7 @@ class SearchEffort:
     n_starts : greedy recipes that the local search starts from
     max_cost : cost of the local search, in units of ``cost_of``; 24 take about eight seconds
     full_rows : training rows from which the search does all this; with fewer, it does less
+    n_folds : folds of the cross-validation by which recipes are compared where there are fewer; 1 for none
     n_final : greedy recipes that are fitted again in the end
     max_retrained_rows : up to this many rows, the chosen recipe is trained again on training and validation rows
     rows_per_second : training rows, at most, for every second of a time limit
@@ -88,6 +89,7 @@ class SearchEffort:
     n_starts: int = 2
     max_cost: float = 24.0
     full_rows: int = 3_000
+    n_folds: int = 5
     n_final: int = 2
     max_retrained_rows: int = MAX_RETRAINED_ROWS
     rows_per_second: int = 20_000
@@ -106,7 +108,8 @@ class SearchEffort:
         rungs = []
         for rung in self.rungs[:N_ROUNDS_OF_FEW]:
             n_recipes = max(2, round(max(MIN_RECIPE_SHARE, share) * rung.n_recipes))
-            rungs.append(replace(rung, n_recipes=n_recipes, n_best=min(rung.n_best, n_recipes)))
+            n_steps, min_steps = (max(1, round(max(MIN_STEP_SHARE, share) * n)) for n in (rung.n_steps, rung.min_steps))
+            rungs.append(Rung(n_recipes, min(rung.n_best, n_recipes), n_steps, min_steps))
         return replace(self, rungs=tuple(rungs), max_cost=max(MIN_COST_SHARE, share) * self.max_cost)
 
     def with_fits(self, change: Callable[[FitEffort], FitEffort]) -> "SearchEffort":

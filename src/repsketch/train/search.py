@@ -19,6 +19,7 @@ from ..progress import progress_bar
 from .clock import Clock
 from .effort import ALL, NORMAL, FitEffort, Rung, SearchEffort
 from .families import MAX_BIT_BYTES
+from .cross_validation import CrossFitter
 from .fitter import Recipe, RecipeFitter
 from .parallel import Workers
 from .recipes import GreedyRecipe, first_greedy_recipes, greedy_neighbours
@@ -40,10 +41,12 @@ DEEP_CONCAT = 5
 SCREENING_COST, FINAL_COST = 2.0, 9.0  # of a greedy fit, in units of ``cost_of``
 COST_PER_WORK = 1 / 1e7  # of a fit of stages, in the same units: a third of a second
 MIN_GREEDY_ROWS = 400  # chosen even when the time is over: about a second
+#: Where training rows are few, larger models than this do not generalise better: bytes for each row, and in all.
+MAX_BYTES_PER_ROW, MIN_FEW_BYTES = 4, 512
 MAX_DRAWS = 200  # of variations for one round; most of them are new
 
 Fitted = list[tuple[Recipe, Trial]]  #: recipes and their trials, by rising validation loss
-Task = tuple[RecipeFitter, Recipe, float, float]  #: fitter, recipe, share of the time until it must begin, cost
+Task = tuple[RecipeFitter | CrossFitter, Recipe, float, float]  #: fitter, recipe, share of the time until it must begin, cost
 
 
 def search(
@@ -82,6 +85,10 @@ class _Search:
     ) -> None:
         self.data, self.budget, self.seed, self.change = data, budget, seed, change
         self.effort = effort.for_rows(len(data.train_rows))
+        is_few = len(data.train_rows) < effort.full_rows and not data.trains_on_all
+        self.folds = data.folds(effort.n_folds, seed) if is_few and effort.n_folds > 1 else (data,)
+        if is_few:
+            self.budget = min(budget, max(MIN_FEW_BYTES, MAX_BYTES_PER_ROW * len(data.train_rows)))
         self.clock = Clock(time_limit)
         self.max_train_rows = ALL if time_limit is None else max(1_000, int(effort.rows_per_second * time_limit))
         self.rng = np.random.default_rng([seed, 21])
@@ -113,11 +120,18 @@ class _Search:
             SCREENING_COST * (n_greedy + raced) + rungs + self.effort.max_cost + FINAL_COST * (self.effort.n_final + 1)
         )
 
-    def _fitter(self, effort: FitEffort, until: float, min_rows: int = 0) -> RecipeFitter:
+    def _fitter(
+        self, effort: FitEffort, until: float, min_rows: int = 0, budget: int | None = None
+    ) -> RecipeFitter | CrossFitter:
         is_past = self.clock.is_past(until)
-        return RecipeFitter(
-            self.data, self.budget, self.seed, effort, lambda: is_past() or self.workers.is_stopped(), min_rows
-        )
+
+        def is_late() -> bool:
+            return is_past() or self.workers.is_stopped()
+
+        fitters = [
+            RecipeFitter(fold, budget or self.budget, self.seed, effort, is_late, min_rows) for fold in self.folds
+        ]
+        return fitters[0] if len(fitters) == 1 else CrossFitter(fitters)
 
     def _changed(self, recipes: Iterable[Recipe]) -> list[Any]:
         """The recipes that are tried in place of these, each once."""
@@ -157,9 +171,7 @@ class _Search:
 
     def _race(self, firsts: list[GreedyRecipe]) -> list[GreedyRecipe]:
         """With much room, greedy recipes are compared at fewer bytes first."""
-        racer = RecipeFitter(
-            self.data, RACE_BYTES, self.seed, self.effort.screening, self.clock.is_past(0.15), MIN_GREEDY_ROWS // 4
-        )
+        racer = self._fitter(self.effort.screening, 0.15, MIN_GREEDY_ROWS // 4, RACE_BYTES)
         raced = self._fit_all([(racer, recipe, 0.1, SCREENING_COST) for recipe in firsts])
         return self._changed(best_of_race(raced, self.data, self.budget)) or firsts
 

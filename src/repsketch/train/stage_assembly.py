@@ -7,7 +7,7 @@ import numpy as np
 
 from ..lsh.pool import PooledRows
 from ..model.inputs import Inputs
-from ..model.model import Model
+from ..model.model import OFFSET_NBYTES, Model
 from ..model.numbers import packed_nbytes
 from ..model.rows import RowGroup
 from ..model.stages import Stage, Stages
@@ -25,7 +25,9 @@ def assemble(trained: Trained, inputs: Inputs, unit: np.ndarray, middle: np.ndar
     """
     shape, integers, scales = trained.shape, trained.integers, trained.scales
     fields: dict[str, Any] = dict(labels)
-    fields |= stored_offset(integers["offset"] * unit + middle, labels.get("task"))
+    fields |= stored_offset(
+        integers["offset"] * unit + middle, labels.get("task"), has_offset=shape.has_offset
+    )
     stages = Stages(tuple(_stage(trained, k, unit) for k in range(len(shape.widths))))
     if "linear" in integers:
         # Of the coordinates that rows read, in steps; or of what a network hands on.
@@ -86,8 +88,8 @@ def nbytes_of(
     has_equal_units : all outputs have the same unit, so that a gain is one number
     """
     gain_nbytes = 4 if has_equal_units else 4 * n_outputs
-    offset = stored_offset(np.zeros(n_outputs), task)["offset_stored_as"]
-    size = Model.HEADER_NBYTES + inputs.nbytes + n_outputs * (4 if offset == "float32" else 2)
+    offset = stored_offset(np.zeros(n_outputs), task, has_offset=shape.has_offset)["offset_stored_as"]
+    size = Model.HEADER_NBYTES + inputs.nbytes + n_outputs * OFFSET_NBYTES[offset]
     widths, rows = [inputs.n_values, *shape.widths], shape.rows
     for k, (n_inputs, width) in enumerate(pairwise(widths)):
         n_entries, bits = n_inputs * width, shape.matrix_bits[k]

@@ -17,22 +17,40 @@ from .training_data import TrainingData
 
 #: The values that a hyper-parameter may have, in order: a variation takes the next or the previous one.
 VALUES: dict[str, tuple[Any, ...]] = {
+    "activation": ("table", "relu"),
     "n_hidden": (0, 1, 2, 3),
     "n_entries": (4, 8, 16),
     "taper": (0.35, 0.5, 0.7, 1.0),
     "rows_per_component": (1, 2, 4),
+    "first_bits": (4, 8),
     "matrix_bits": (4, 8),
-    "sparsity": (0.0, 0.3, 0.5, 0.7, 0.85),
+    "sparsity": (0.0, 0.3, 0.5, 0.7, 0.85, 0.93),
     "size": (0.12, 0.25, 0.5, 0.75, 1.0),
+    "steps": (0.1, 0.3, 1.0),
+    "columns": (0.12, 0.25, 0.5, 1.0),
     "scaling": SCALINGS,
     "noise": (0.0, 0.05, 0.1, 0.3, 0.6),
     "weight_decay": (0.0, 0.03, 0.1, 0.3, 1.0),
     "learning_rate": (0.005, 0.01, 0.02, 0.04),
     "mixture": TEACHER_SHARES,
-    "activation": ("table", "relu"),
+}
+#: How often the first recipes have these values, where not all are alike.
+WEIGHTS: dict[str, tuple[float, ...]] = {
+    "activation": (3, 1),
+    "n_hidden": (4, 4, 2, 1),
+    "n_entries": (4, 4, 1),
+    "rows_per_component": (4, 2, 1),
+    "sparsity": (4, 1, 2, 2, 1, 1),
+    "size": (1, 1, 2, 1, 8),
+    "steps": (1, 2, 6),
+    "columns": (1, 1, 2, 8),
+    "noise": (4, 1, 1, 1, 1),
+    "weight_decay": (2, 4, 4, 4, 1),
+    "learning_rate": (1, 3, 4, 2),
 }
 FEW_ROWS = 100  # training rows per column; classifiers with fewer are started with noise added to the inputs
 WIDE = 24  # values from which sparse matrices are among the first recipes
+MIN_COLUMNS = 8  # of a table of which some may be left out
 MAX_VARIED = 2  # hyper-parameters that a variation changes
 
 
@@ -48,9 +66,11 @@ class StageRecipe:
     n_entries : of a table, and levels of a row
     taper : width of a stage over that of the one before
     rows_per_component : rows over each coordinate, without hidden stages; those beyond the first read signed sums
-    matrix_bits : of the matrices behind the first, which has 8
+    first_bits, matrix_bits : of an entry of the first matrix, and of the others
     sparsity : share of every matrix that is pruned
     size : share of the budget to use
+    steps : share of the steps of a round to make
+    columns : share of the columns to use, those with the largest gain
     scaling : how numeric columns are scaled, one of ``SCALINGS``
     noise : standard deviation of the noise added to standardised inputs during training
     weight_decay, learning_rate : of the gradient descent
@@ -66,9 +86,12 @@ class StageRecipe:
     n_entries: int = 8
     taper: float = 0.7
     rows_per_component: int = 1
+    first_bits: int = 8
     matrix_bits: int = 8
     sparsity: float = 0.0
     size: float = 1.0
+    steps: float = 1.0
+    columns: float = 1.0
     scaling: str = "standard"
     noise: float = 0.0
     weight_decay: float = 0.03
@@ -83,13 +106,13 @@ class StageRecipe:
 
 
 def first_stage_recipes(data: TrainingData, n: int, seed: int) -> list[StageRecipe]:
-    """The ``n`` recipes that a search starts from: a few of every kind, then variations of them."""
+    """The ``n`` recipes that a search starts from: a few of every kind, then random ones."""
     firsts = list(dict.fromkeys(_designed(data)))
     rng = np.random.default_rng([seed, 20])
     while len(firsts) < n:
-        varied = vary(firsts[int(rng.integers(len(firsts)))], data, rng)
-        if varied not in firsts:
-            firsts.append(varied)
+        drawn = draw(data, rng)
+        if drawn not in firsts:
+            firsts.append(drawn)
     return firsts[:n]
 
 
@@ -116,6 +139,17 @@ def _designed(data: TrainingData) -> Iterator[StageRecipe]:
         yield replace(plain, n_hidden=n_hidden, mixture=mixture)
 
 
+def draw(data: TrainingData, rng: np.random.Generator) -> StageRecipe:
+    """A recipe at random; the values that are most often good are drawn most often."""
+    recipe = StageRecipe(0.0)
+    for name, choices in VALUES.items():
+        if _matters(name, recipe, data):
+            weights = np.array(WEIGHTS.get(name, [1.0] * len(choices)))
+            value = choices[int(rng.choice(len(choices), p=weights / weights.sum()))]
+            recipe = replace(recipe, **{name: value})
+    return recipe if recipe.n_hidden or recipe.activation == "table" else replace(recipe, n_hidden=1)
+
+
 def vary(recipe: StageRecipe, data: TrainingData, rng: np.random.Generator) -> StageRecipe:
     """The recipe with one or two hyper-parameters moved to a neighbouring value."""
     names = [name for name in VALUES if _matters(name, recipe, data)]
@@ -140,5 +174,7 @@ def _matters(name: str, recipe: StageRecipe, data: TrainingData) -> bool:
     if name in ("taper", "matrix_bits") and recipe.n_hidden == 0:
         return False
     if name == "mixture" and data.soft_labels is None:
+        return False
+    if name == "columns" and data.n_columns < MIN_COLUMNS:
         return False
     return name != "scaling" or has_numbers(data)

@@ -96,7 +96,7 @@ class NetworkHead:
 
 @dataclass(frozen=True)
 class Shape:
-    """Hidden stages, at most three before rows or four in a network, and a head.
+    """Hidden stages, at most three before rows or four in a network, and a head; without an offset, it is 0.
 
     >>> network = Shape((StageShape(16, "relu"), StageShape(8, "relu")), NetworkHead())
     >>> network.sizes(n_values=5, n_outputs=1)["matrix 1"]
@@ -105,6 +105,7 @@ class Shape:
 
     stages: tuple[StageShape, ...]
     head: RowsHead | NetworkHead
+    has_offset: bool = True
 
     def __post_init__(self) -> None:
         most = MAX_STAGES - isinstance(self.head, RowsHead)

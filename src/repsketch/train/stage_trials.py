@@ -11,15 +11,15 @@ from ..errors import InputError
 from ..model.inputs import Inputs
 from ..model.model import Model
 from .clock import OutOfTime, never
-from .stage_assembly import assemble, nbytes_of
+from .stage_assembly import assemble
 from .stage_recipes import StageRecipe
-from .stage_shape import NetworkHead, RowsHead, Shape, StageShape
+from .stage_shape import Shape
+from .stage_sizes import StageSizes
 from .stages import MAX_BATCH, LabelledRows, Schedule, train
 from .training_data import TrainingData
 from .trials import Trial, model_outputs
 
-MAX_WIDTH = 1_024  # of the first stage
-MAX_EPOCHS = 1_000
+MAX_EPOCHS = 200
 #: Work of a step in units of one entry of a matrix: what every step costs, and every coordinate.
 STEP_WORK, COORDINATE_WORK = 340, 10
 WORK_PER_STEP = 2_500  # of a model of about 1 KB, which is trained for all steps; larger ones for fewer
@@ -28,29 +28,38 @@ _SEED_STEP = 7_919  # between the seeds of two restarts
 
 
 class StageRows:
-    """Training and validation rows as the trainer takes them, made once for each scaling. Threads may share it."""
+    """Training and validation rows as the trainer takes them, made once for each scaling and choice of columns.
+
+    Threads may share it.
+    """
 
     def __init__(self, data: TrainingData) -> None:
         self.data = data
-        self._inputs: dict[str, Inputs] = {}
-        self._found: dict[str, tuple[LabelledRows, LabelledRows]] = {}
+        self._inputs: dict[tuple[str, int], Inputs] = {}
+        self._found: dict[tuple[str, int], tuple[LabelledRows, LabelledRows]] = {}
         self._lock = RLock()
 
-    def inputs(self, scaling: str) -> Inputs:
+    def inputs(self, recipe: StageRecipe) -> Inputs:
         """How the columns become values."""
         with self._lock:
-            if scaling not in self._inputs:
-                self._inputs[scaling] = self.data.projected(scaling)
-            return self._inputs[scaling]
+            key = self._key(recipe)
+            if key not in self._inputs:
+                self._inputs[key] = self.data.narrowed(key[1]).projected(recipe.scaling)
+            return self._inputs[key]
 
-    def scaled(self, scaling: str) -> tuple[LabelledRows, LabelledRows]:
+    def scaled(self, recipe: StageRecipe) -> tuple[LabelledRows, LabelledRows]:
         """The training rows and the validation rows."""
         with self._lock:
-            if scaling not in self._found:
-                data, inputs = self.data, self.inputs(scaling)
+            key = self._key(recipe)
+            if key not in self._found:
+                data, inputs = self.data, self.inputs(recipe)
                 train_rows, validation_rows = (self._rows(inputs, k) for k in (data.train_rows, data.validation_rows))
-                self._found[scaling] = train_rows, validation_rows
-            return self._found[scaling]
+                self._found[key] = train_rows, validation_rows
+            return self._found[key]
+
+    def _key(self, recipe: StageRecipe) -> tuple[str, int]:
+        """Scaling and number of columns."""
+        return recipe.scaling, max(1, round(recipe.columns * self.data.n_columns))
 
     def _rows(self, inputs: Inputs, rows: np.ndarray) -> LabelledRows:
         data = self.data
@@ -75,43 +84,17 @@ class StageTrials:
     @property
     def inputs(self) -> Inputs:
         """How the columns become values."""
-        return self.rows.inputs(self.recipe.scaling)
+        return self.rows.inputs(self.recipe)
 
-    def nbytes(self, shape: Shape) -> int:
-        """Bytes of a model of this shape."""
+    @property
+    def sizes(self) -> StageSizes:
+        """Sizes of models of this recipe."""
         data = self.data
-        has_equal_units = bool(np.ptp(data.unit) == 0)
-        return nbytes_of(shape, self.inputs, data.n_outputs, data.task, has_equal_units=has_equal_units)
+        return StageSizes(self.recipe, self.inputs, data.n_outputs, data.task, bool(np.ptp(data.unit) == 0))
 
     def shape(self, budget: int) -> Shape | None:
         """The widest shape within the recipe's share of the budget, or None if none is so small."""
-        low, high = 0, MAX_WIDTH
-        while low < high:
-            middle = (low + high + 1) // 2
-            fits = self.nbytes(self._shape(middle)) <= self.recipe.size * budget
-            low, high = (middle, high) if fits else (low, middle - 1)
-        return self._shape(low) if low else None
-
-    def _shape(self, width: int) -> Shape:
-        """The shape whose first stage has this width."""
-        recipe, data = self.recipe, self.data
-        n_stages = recipe.n_hidden + (recipe.activation == "table")
-        widths = [max(1, round(width * recipe.taper**k)) for k in range(n_stages)]
-        bits = [8, *[recipe.matrix_bits] * (n_stages - 1)]
-        # A linear term that takes more bytes than the first matrix is not worth them.
-        has_linear = data.n_outputs <= self.inputs.n_values
-        hidden = tuple(
-            StageShape(
-                widths[k], recipe.activation, recipe.n_entries, bits[k], recipe.sparsity,
-                has_linear and recipe.activation == "table",
-            )
-            for k in range(recipe.n_hidden)
-        )  # fmt: skip
-        if recipe.activation == "relu":
-            return Shape(hidden, NetworkHead())
-        n_rows = widths[-1] * (1 if hidden else recipe.rows_per_component)
-        head = RowsHead(widths[-1], n_rows, recipe.n_entries, data.n_outputs > 2, has_linear, bits[-1], recipe.sparsity)
-        return Shape(hidden, head)
+        return self.sizes.largest(budget)
 
     def work(self, shape: Shape) -> float:
         """Work of a step, in units of one entry of a matrix and a batch of 256 rows."""
@@ -139,9 +122,9 @@ class StageTrials:
 
         loss = _LOSSES.get(data.loss, "logistic" if data.n_outputs == 1 else "softmax")
         mixture = 0.0 if data.soft_labels is None else recipe.mixture
-        train_rows, validation_rows = self.rows.scaled(recipe.scaling)
+        train_rows, validation_rows = self.rows.scaled(recipe)
         found = train(
-            train_rows, validation_rows, shape,
+            train_rows, validation_rows if data.stops_early else train_rows, shape,
             Schedule(n_steps, recipe.learning_rate, recipe.weight_decay, recipe.noise, mixture),
             loss=loss, level=data.level, largest=self.inputs.largest, on_piece=check_time,
             seed=(self.seed + _SEED_STEP * recipe.restart) % 2**32,

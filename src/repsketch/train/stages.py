@@ -205,7 +205,7 @@ def make_trainer(
     means, deviations = moments(train_rows.values)
     rows = shape.rows
     directions, shifts = np.zeros((0, shape.widths[-1]), np.int8), np.zeros(0, np.uint8)
-    head = [0, 0, 0, 1]
+    head = [0, 0, 0, 1, int(shape.has_offset)]
     stages = [
         [stage.width, ACTIVATIONS.index(stage.activation), stage.n_entries, stage.matrix_bits, int(stage.has_linear)]
         for stage in shape.stages
@@ -213,7 +213,7 @@ def make_trainer(
     if rows is not None:
         pool = rows.pool(seed)
         directions, shifts = np.ascontiguousarray(pool.directions), pool.shifts.astype(np.uint8)
-        head = [rows.n_rows, rows.n_levels, int(rows.factored), int(rows.has_linear)]
+        head = [rows.n_rows, rows.n_levels, int(rows.factored), int(rows.has_linear), int(shape.has_offset)]
         stages.append([rows.n_components, 0, 0, rows.matrix_bits, 0])
     shape.check(n_values, n_outputs)
     return require_native().Trainer(

@@ -31,6 +31,8 @@ class TrainingData:
     validation_rows : (m,) rows that hyper-parameters are chosen on
     columns : (U,) the columns in use, rising; None for all
     trains_on_all : the validation rows are training rows, too
+    stops_early : gradient descent is stopped early by the validation rows; False in cross-validation, whose models are
+        those that all rows would give
     has_missing : some value is missing, maybe in a row that is not in X
     loss : what is minimised: "log_loss", or one of ``REGRESSION_LOSSES``
     level : of the quantile, with the loss "quantile"
@@ -49,6 +51,7 @@ class TrainingData:
     validation_rows: np.ndarray
     columns: np.ndarray | None = None
     trains_on_all: bool = False
+    stops_early: bool = True
     has_missing: bool = False
     loss: str = CLASSIFICATION_LOSS
     level: float = 0.5
@@ -99,6 +102,7 @@ class TrainingData:
             validation_rows,
             None,
             trains_on_all,
+            True,
             has_missing,
             CLASSIFICATION_LOSS if task == "classification" else str(loss),
             level,
@@ -113,6 +117,12 @@ class TrainingData:
     def on_all_rows(self) -> "TrainingData":
         """The same data with all rows as training rows, for hyper-parameters that have been chosen."""
         return replace(self, trains_on_all=True)
+
+    def folds(self, n: int, seed: int) -> "tuple[TrainingData, ...]":
+        """The data split in ``n`` ways for cross-validation, in the first as here; nothing stops early."""
+        first = replace(self, stops_early=False)
+        order = np.random.default_rng([seed, 10]).permutation(self.train_rows)
+        return first, *(replace(first, validation_rows=np.sort(part)) for part in np.array_split(order, n - 1))
 
     @cached_property
     def train_rows(self) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..model.model import Model
 from ..model.numbers import LARGEST
-from ..model.oracle import query
+from ..runtime import runtime_for
 from .assemble import stored_offset, summed_rows
 from .clock import never
 from .families import CodeFamily
@@ -19,7 +19,6 @@ from .sweeps import grid_for, outputs_of, sweep
 from .training_data import TrainingData
 
 MAX_ROWS = 8_000
-_BLOCK_ROWS = 4_096  # rows of data that the oracle evaluates together
 PATIENCE, MIN_GAIN = 200, 1e-3  # stop after 200 rows without a 0.1 % gain in validation loss
 
 
@@ -66,8 +65,7 @@ class Trial:
 
 def model_outputs(model: Model, data: TrainingData, rows: np.ndarray) -> np.ndarray:
     """Outputs (m, C) of a model for rows (m,) of the data, in units of the targets."""
-    outputs = [query(model, data.X[block]) for block in np.array_split(rows, -(-len(rows) // _BLOCK_ROWS))]
-    return (np.concatenate(outputs).astype(np.float64) - data.middle) / data.unit
+    return (runtime_for(model).outputs(data.X[rows]).astype(np.float64) - data.middle) / data.unit
 
 
 @dataclass(frozen=True, eq=False)
