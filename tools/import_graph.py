@@ -22,6 +22,7 @@ LAYERS = (
     "display",
     "files",
     "progress",
+    "parallel",
     "data",
     "predictor",
     "lsh",

@@ -18,6 +18,7 @@ from .errors import InputError, require
 from .lsh.generator import resolve_seed
 from .model.intervals import Intervals
 from .model.model import Model
+from .parallel import n_threads
 from .predictor import TASKS
 from .progress import notify
 from .runtime import runtime_for
@@ -111,7 +112,7 @@ def compress_with_effort(
     """``compress``, to which the effort of its search may be given as data."""
     require("sklearn", "train")
     from .compare.compare import compare
-    from .teacher.default import default_teacher
+    from .teacher.default import default_teacher, is_default
     from .teacher.out_of_fold import MAX_SECONDS, is_refittable, out_of_fold_outputs
     from .train.effort import EFFORTS
     from .train.goal import Goal
@@ -142,7 +143,7 @@ def compress_with_effort(
         limit = min(MAX_SECONDS, clock.seconds_left / 3)
         soft_labels = out_of_fold_outputs(
             model, X, y, data.train_rows, targets.outputs, seed=seed, max_seconds=limit, progress=progress,
-            sample_weight=weights,
+            sample_weight=weights, n_threads=n_threads() if is_default(model) else 1,
         )  # fmt: skip
         if soft_labels is not None:
             data = data.with_soft_labels(goal.reweighted(soft_labels, targets.labels, targets.classes))

@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..runtime import runtime_for
 from ..train.clock import OutOfTime
 from ..train.fitter import MAX_ENTRIES
-from ..train.parallel import Workers
+from ..parallel import Workers
 from ..train.recipes import has_numbers
 from ..train.stage_recipes import FEW_ROWS, VALUES, StageRecipe
 from ..train.stage_shape import NetworkHead, Shape, StageShape
@@ -23,9 +23,7 @@ from .network_arrays import input_arrays, network_arrays, network_from, pack_den
 from .peer import PeerModel, offset_nbytes, validation_loss
 from .tuning import N_SCREENED, PeerMethod, Settings, tune_each
 
-#: Steps of a small network, and of a large one at least.
-SCREENING_STEPS, MIN_SCREENING_STEPS = 1_500, 300
-FINAL_STEPS, MIN_FINAL_STEPS = 12_000, 1_200
+SCREENING_STEPS, FINAL_STEPS = 1_500, 12_000  # of a small network; larger ones are trained for fewer
 MAX_UNITS = MAX_WIDTH  # of the first layer, as in our own models
 #: Hyper-parameters that are drawn at random, with the values of our own search.
 DRAWN = ("taper", "learning_rate", "weight_decay", "noise")
@@ -129,8 +127,7 @@ class Network(PeerMethod):
 
     def _fit(self, shape: Shape, setting: Settings, is_stopped: Callable[[], bool]) -> PeerModel | None:
         data, trials = self.data, self._trials(setting)
-        n_steps, fewest = (max(1, round(self.step_share * n)) for n in self._steps)
-        n_steps = trials.n_steps(shape, n_steps, fewest)
+        n_steps = trials.n_steps(shape, max(1, round(self.step_share * self._steps)))
         try:
             model = trials.trained(shape, n_steps, is_stopped)
         except (InputError, OutOfTime):  # the first: a training that diverged
@@ -145,9 +142,9 @@ class Network(PeerMethod):
         return PeerModel(self.name, outputs, stored, loss, setting | {"widths": widths, "n_steps": n_steps})
 
     @property
-    def _steps(self) -> tuple[int, int]:
-        """Steps of a small network, and of a large one at least."""
-        return (SCREENING_STEPS, MIN_SCREENING_STEPS) if self.is_screening else (FINAL_STEPS, MIN_FINAL_STEPS)
+    def _steps(self) -> int:
+        """Steps of a small network."""
+        return SCREENING_STEPS if self.is_screening else FINAL_STEPS
 
 
 def shape_of(setting: Settings, width: int) -> Shape:

@@ -62,12 +62,11 @@ class ToNumbers(TransformerMixin, BaseEstimator):
 
 @contextmanager
 def _alone(X: np.ndarray) -> Iterator[None]:
-    """Inside, OpenMP uses one thread, or all threads for large tables; warnings about labels are ignored.
+    """Inside, OpenMP uses one thread, or all threads for large tables; other threads of Python are not concerned.
 
     On a busy machine, threads that waited for each other at every tree took up to a hundred times as long as one.
     """
-    with threadpool_limits(1 if X.size < MIN_THREADED_CELLS else None, "openmp"), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The number of unique classes")  # the user chose these labels
+    with threadpool_limits(1 if X.size < MIN_THREADED_CELLS else None, "openmp"):
         yield
 
 
@@ -140,6 +139,11 @@ def default_teacher(
         return train_teacher(X, labels.reshape(-1), task, seed, seconds, loss, quantile, sample_weight)
 
 
+def is_default(model: Any) -> bool:
+    """True for a teacher that ``default_teacher`` gives: copies of it may be trained side by side."""
+    return isinstance(model, Pipeline) and isinstance(model[-1], (_RegressorTrees, _ClassifierTrees))
+
+
 def train_teacher(
     X: Any,
     y: np.ndarray,
@@ -181,7 +185,9 @@ def train_teacher(
     else:
         trees = _RegressorTrees(loss=loss or "squared_error", quantile=quantile, **options)
     try:
-        _grow(trees, numbers, y, seconds, sample_weight)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The number of unique classes")  # the user chose these labels
+            _grow(trees, numbers, y, seconds, sample_weight)
     except ValueError as error:  # such as labels that are no integers
         raise TeacherError(f"no trees can be trained from this table: {' '.join(str(error).split())}") from error
     return make_pipeline(to_numbers, trees)

@@ -6,9 +6,10 @@ A teacher is overconfident on its own training rows; a student trained on those 
 import logging
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from copy import deepcopy
+from functools import partial
 from io import StringIO
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from ..data.frames import is_frame
 from ..errors import TeacherError, require
+from ..parallel import Workers
 from ..progress import notify, track
 from . import TeacherOutputs, as_teacher
 
@@ -66,6 +68,7 @@ def out_of_fold_outputs(
     max_seconds: float = MAX_SECONDS,
     progress: bool = True,
     sample_weight: np.ndarray | None = None,
+    n_threads: int = 1,
 ) -> np.ndarray | None:
     """Outputs (n, C) of copies of ``model`` for rows they were not trained on, as soft labels.
 
@@ -75,6 +78,7 @@ def out_of_fold_outputs(
     reference : the outputs of the model itself: copies must have the same classes and number of outputs
     max_seconds : seconds that training may take; if it would take more, no copy is used
     sample_weight : (n,) weights of the rows; copies that take no weights are trained without
+    n_threads : copies that are trained side by side, for models of which that is known to be safe
 
     Returns
     -------
@@ -93,19 +97,21 @@ def out_of_fold_outputs(
             _log.info("%s: not used, because training copies would take %.0f seconds", about, expected)
             return None
         started = time.monotonic()
-        for number, fold in enumerate(
-            track(
-                Fold.split(len(labels), train_rows, seed), "training copies of the teacher", N_FOLDS, enabled=progress
-            )
+        folds = list(Fold.split(len(labels), train_rows, seed))
+        fit = partial(_outputs_of_copy, model, X, labels, reference=reference, sample_weight=sample_weight)
+        for first in track(
+            range(0, N_FOLDS, n_threads), "training copies of the teacher", -(-N_FOLDS // n_threads), enabled=progress
         ):
+            together = folds[first : first + n_threads]
             with _quiet():
-                copied = _outputs_of_copy(model, X, labels, fold, reference, sample_weight)
-            expected = (time.monotonic() - started) * N_FOLDS / (number + 1)
+                copies = [fit(fold) for fold in together] if n_threads == 1 else _side_by_side(fit, together)
+            expected = (time.monotonic() - started) * N_FOLDS / (first + len(together))
             if expected > max_seconds:
                 shown = "not used, because training copies would take %.0f seconds, of %.0f allowed"
                 _log.info(f"%s: {shown}", about, expected, max_seconds)
                 return None
-            outputs[fold.evaluated] += fold.weights * copied.soft_labels
+            for fold, copied in zip(together, copies, strict=True):
+                outputs[fold.evaluated] += fold.weights * copied.soft_labels
     except Exception as error:  # whatever a library raises, a sketch can be trained without these outputs
         reason = " ".join(str(error).split())
         shown = f"not used, because a copy cannot be trained ({type(error).__name__}: {reason:.300})"
@@ -113,6 +119,11 @@ def out_of_fold_outputs(
         return None
     _log.info("%s: used, from %d copies", about, N_FOLDS)
     return outputs
+
+
+def _side_by_side(fit: Callable[[Fold], TeacherOutputs], folds: list[Fold]) -> list[TeacherOutputs]:
+    with Workers(len(folds)) as workers:
+        return workers.map([partial(fit, fold) for fold in folds])
 
 
 def _pilot_seconds(model: Any, X: Any, labels: np.ndarray, train_rows: np.ndarray, seed: int) -> float:
@@ -132,6 +143,7 @@ def _outputs_of_copy(
     X: Any,
     labels: np.ndarray,
     fold: Fold,
+    *,
     reference: TeacherOutputs,
     sample_weight: np.ndarray | None = None,
 ) -> TeacherOutputs:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from .families import MAX_BIT_BYTES
+from .stage_work import WORK_PER_STEP
 from .trials import MAX_ROWS, PATIENCE, Refit
 
 ALL = 1 << 40  # rows of data: no limit
@@ -13,6 +14,10 @@ MAX_RETRAINED_ROWS = 20_000
 N_ROUNDS_OF_FEW, MIN_RECIPE_SHARE, MIN_STEP_SHARE, MIN_COST_SHARE = 2, 0.7, 0.3, 1 / 16
 
 
+MIN_RECIPES = 4  # of a round
+RECIPE_POWER = 0.6  # recipes for models of twice the work are fewer by two to this power, and steps by the rest
+
+
 @dataclass(frozen=True)
 class FitEffort:
     """How much work goes into one fit of a recipe.
@@ -20,7 +25,8 @@ class FitEffort:
     Attributes
     ----------
     n_rows : training rows, at most
-    n_steps, min_steps : steps of gradient descent for a small model of stages, and for a large one at least
+    n_steps : steps of gradient descent for a small model of stages
+    work_per_step : work of a step up to which all of them are made; larger models are trained for fewer
     refits : refits of greedy rows to try
     shares : shares of the greedy rows to try
     max_rows : greedy rows, at most
@@ -30,12 +36,12 @@ class FitEffort:
 
     n_rows: int
     n_steps: int
-    min_steps: int
     refits: tuple[Refit, ...]
     shares: tuple[float, ...] = (1.0,)
     max_rows: int = MAX_ROWS
     patience: int = PATIENCE
     max_bit_bytes: int = MAX_BIT_BYTES
+    work_per_step: float = WORK_PER_STEP
 
 
 @dataclass(frozen=True)
@@ -46,19 +52,18 @@ class Rung:
     ----------
     n_recipes : recipes that are fitted
     n_best : of them, the best of the round before; the others are variations of these
-    n_steps, min_steps : steps of a small model, and of a large one at least
+    n_steps : steps of a small model
     """
 
     n_recipes: int
     n_best: int
     n_steps: int
-    min_steps: int
 
 
-SCREENING = FitEffort(8_000, 1_500, 300, (Refit(10.0),))
-LOCAL_SEARCH = FitEffort(10_000, 1_500, 300, (Refit(3.0), Refit(30.0, True), Refit(1_000.0, True)))
+SCREENING = FitEffort(8_000, 1_500, (Refit(10.0),))
+LOCAL_SEARCH = FitEffort(10_000, 1_500, (Refit(3.0), Refit(30.0, True), Refit(1_000.0, True)))
 FINAL = FitEffort(
-    ALL, 30_000, 2_500,
+    ALL, 30_000,
     (Refit(1.0), Refit(3.0), Refit(30.0), Refit(30.0, True), Refit(300.0, True), Refit(3_000.0, True)),
 )  # fmt: skip
 
@@ -72,7 +77,7 @@ class SearchEffort:
     screening, local_search, final : effort of a fit of greedy rows in each of the three phases
     rungs : rounds of successive halving for stages
     n_starts : greedy recipes that the local search starts from
-    max_cost : cost of the local search, in units of ``cost_of``; 24 take about eight seconds
+    max_cost : cost of the local search, in units of ``cost_of``
     full_rows : training rows from which the search does all this; with fewer, it does less
     n_folds : folds of the cross-validation by which recipes are compared where there are fewer; 1 for none
     n_final : greedy recipes that are fitted again in the end
@@ -84,10 +89,10 @@ class SearchEffort:
     local_search: FitEffort = LOCAL_SEARCH
     final: FitEffort = FINAL
     rungs: tuple[Rung, ...] = (
-        Rung(28, 0, 1_500, 300), Rung(12, 5, 5_000, 600), Rung(6, 3, 12_000, 1_200), Rung(3, 2, 30_000, 2_500),
+        Rung(36, 0, 1_500), Rung(20, 8, 3_500), Rung(10, 6, 9_000), Rung(5, 4, 24_000), Rung(3, 2, 40_000),
     )  # fmt: skip
     n_starts: int = 2
-    max_cost: float = 24.0
+    max_cost: float = 16.0
     full_rows: int = 3_000
     n_folds: int = 5
     n_final: int = 2
@@ -100,7 +105,7 @@ class SearchEffort:
         Of the rounds the first two are left, with fewer recipes; the local search may cost less.
 
         >>> [rung.n_recipes for rung in SearchEffort().for_rows(500).rungs]
-        [9, 4]
+        [25, 14]
         """
         if n_rows >= self.full_rows:
             return self
@@ -108,9 +113,22 @@ class SearchEffort:
         rungs = []
         for rung in self.rungs[:N_ROUNDS_OF_FEW]:
             n_recipes = max(2, round(max(MIN_RECIPE_SHARE, share) * rung.n_recipes))
-            n_steps, min_steps = (max(1, round(max(MIN_STEP_SHARE, share) * n)) for n in (rung.n_steps, rung.min_steps))
-            rungs.append(Rung(n_recipes, min(rung.n_best, n_recipes), n_steps, min_steps))
+            n_steps = max(1, round(max(MIN_STEP_SHARE, share) * rung.n_steps))
+            rungs.append(Rung(n_recipes, min(rung.n_best, n_recipes), n_steps))
         return replace(self, rungs=tuple(rungs), max_cost=max(MIN_COST_SHARE, share) * self.max_cost)
+
+    def for_work(self, ratio: float) -> "SearchEffort":
+        """The effort for models whose step is ``ratio`` times the usual work: as long, by fewer recipes and steps.
+
+        >>> [rung.n_recipes for rung in SearchEffort().for_work(4.0).rungs]
+        [16, 9, 4, 4, 4]
+        """
+        rungs = []
+        for rung in self.rungs:
+            n_recipes = max(min(MIN_RECIPES, rung.n_recipes), round(rung.n_recipes / ratio**RECIPE_POWER))
+            rungs.append(Rung(n_recipes, min(rung.n_best, max(1, n_recipes // 2)), rung.n_steps))
+        final = replace(self.final, work_per_step=WORK_PER_STEP * max(1.0, ratio) ** RECIPE_POWER)
+        return replace(self, rungs=tuple(rungs), final=final)
 
     def with_fits(self, change: Callable[[FitEffort], FitEffort]) -> "SearchEffort":
         """The same effort with the fits of all three phases changed."""
@@ -124,14 +142,14 @@ class SearchEffort:
 
 FAST = SearchEffort(
     screening=replace(SCREENING, n_rows=4_000),
-    rungs=(Rung(12, 0, 800, 200), Rung(5, 2, 2_500, 400), Rung(2, 1, 8_000, 1_000)),
-    max_cost=6.0,
+    rungs=(Rung(14, 0, 1_000), Rung(6, 3, 3_000), Rung(2, 1, 10_000)),
+    max_cost=3.0,
     n_final=1,
 )
 NORMAL = SearchEffort()
 THOROUGH = SearchEffort(
     rungs=(
-        Rung(64, 0, 3_000, 600), Rung(24, 8, 10_000, 1_500), Rung(12, 4, 30_000, 4_000), Rung(6, 3, 80_000, 10_000),
+        Rung(96, 0, 4_000), Rung(64, 12, 10_000), Rung(32, 8, 30_000), Rung(16, 6, 80_000), Rung(8, 4, 200_000),
     ),
     max_cost=96.0,
     n_final=4,

@@ -35,7 +35,7 @@ def threshold_family(data: TrainingData, inputs: Inputs) -> CodeFamily:
     def store(codes: np.ndarray) -> tuple[Inputs, PooledRows]:
         return threshold_rows(inputs, train, codes)
 
-    return CodeFamily("thresholds", train, validation, store, 100_000)
+    return CodeFamily("thresholds", train, validation, store, 8_000)
 
 
 def bit_family(data: TrainingData, seed: int) -> CodeFamily:

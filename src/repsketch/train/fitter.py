@@ -72,7 +72,7 @@ class RecipeFitter:
         shape = trials.shape(self.budget)
         if shape is None:
             return None
-        n_steps = trials.n_steps(shape, *(round(recipe.steps * n) for n in (self.effort.n_steps, self.effort.min_steps)))
+        n_steps = trials.n_steps(shape, round(recipe.steps * self.effort.n_steps), self.effort.work_per_step)
         try:
             return trials.trial(trials.trained(shape, n_steps, self.is_late), shape, n_steps)
         except (InputError, OutOfTime):  # the first: a training that diverged

@@ -38,6 +38,11 @@ class GreedyRecipe:
     counter_type: str = "int4"
     reuse: float = 0.3
 
+    @property
+    def kind(self) -> str:
+        """What recipes of one kind have in common: the family."""
+        return self.family
+
     def __str__(self) -> str:
         codes = "random bits" if self.family == "bits" else self.family
         sizes = f"{self.n_concat} per row, learning rate {self.shrinkage:g}, {self.counter_type}"

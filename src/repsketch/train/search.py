@@ -21,10 +21,11 @@ from .effort import ALL, NORMAL, FitEffort, Rung, SearchEffort
 from .families import MAX_BIT_BYTES
 from .cross_validation import CrossFitter
 from .fitter import Recipe, RecipeFitter
-from .parallel import Workers
+from ..parallel import Workers
 from .recipes import GreedyRecipe, first_greedy_recipes, greedy_neighbours
 from .stage_recipes import StageRecipe, first_stage_recipes, vary
-from .stage_trials import WORK_PER_STEP
+from .stage_trials import StageRows, StageTrials
+from .stage_work import WORK_PER_STEP
 from .training_data import TrainingData
 from .trials import Trial
 
@@ -43,6 +44,7 @@ COST_PER_WORK = 1 / 1e7  # of a fit of stages, in the same units: a third of a s
 MIN_GREEDY_ROWS = 400  # chosen even when the time is over: about a second
 #: Where training rows are few, larger models than this do not generalise better: bytes for each row, and in all.
 MAX_BYTES_PER_ROW, MIN_FEW_BYTES = 4, 512
+MIN_WORK_RATIO = 0.4  # of the work of a step to the usual one: smaller models have no more recipes than this gives
 MAX_DRAWS = 200  # of variations for one round; most of them are new
 
 Fitted = list[tuple[Recipe, Trial]]  #: recipes and their trials, by rising validation loss
@@ -84,11 +86,12 @@ class _Search:
         effort: SearchEffort,
     ) -> None:
         self.data, self.budget, self.seed, self.change = data, budget, seed, change
-        self.effort = effort.for_rows(len(data.train_rows))
         is_few = len(data.train_rows) < effort.full_rows and not data.trains_on_all
         self.folds = data.folds(effort.n_folds, seed) if is_few and effort.n_folds > 1 else (data,)
         if is_few:
             self.budget = min(budget, max(MIN_FEW_BYTES, MAX_BYTES_PER_ROW * len(data.train_rows)))
+        ratio = work_at(data, self.budget) / WORK_PER_STEP
+        self.effort = effort.for_rows(len(data.train_rows)).for_work(max(ratio, 1.0 if is_few else MIN_WORK_RATIO))
         self.clock = Clock(time_limit)
         self.max_train_rows = ALL if time_limit is None else max(1_000, int(effort.rows_per_second * time_limit))
         self.rng = np.random.default_rng([seed, 21])
@@ -99,7 +102,7 @@ class _Search:
         """All phases."""
         with self.workers:
             firsts = self._changed(first_greedy_recipes(self.data))
-            stages = self._fitting(first_stage_recipes(self.data, self.effort.rungs[0].n_recipes, self.seed))
+            stages = self._fitting(first_stage_recipes(self.folds[0], self.effort.rungs[0].n_recipes, self.seed))
             total = self._cost_of_all(len(firsts))
             with progress_bar("searching", total, enabled=progress) as self.bar:
                 greedy, found = self._screen(firsts, stages)
@@ -177,7 +180,7 @@ class _Search:
 
     def _tasks_of_rung(self, recipes: Sequence[StageRecipe], rung: Rung, until: float) -> list[Task]:
         n_rows = min(self.effort.final.n_rows, self.max_train_rows)
-        effort = replace(self.effort.final, n_rows=n_rows, n_steps=rung.n_steps, min_steps=rung.min_steps)
+        effort = replace(self.effort.final, n_rows=n_rows, n_steps=rung.n_steps)
         fitter = self._fitter(effort, until)
         cost = rung.n_steps * WORK_PER_STEP * COST_PER_WORK
         return [(fitter, recipe, until, cost) for recipe in recipes]
@@ -186,11 +189,12 @@ class _Search:
 
     def _halve(self, found: Fitted, greedy: Fitted) -> tuple[Fitted, Fitted]:
         """Trials of all rounds of stages, and of the local search over greedy recipes, which runs beside them."""
-        every, previous = list(found), found
-        close = _close(_sorted([*found, *greedy]), self.data)
-        starts = [recipe for recipe in close if recipe.is_greedy][: self.effort.n_starts]
-        searching = self.workers.submit(partial(self._search_locally, starts)) if starts else None
+        every, previous, searching = list(found), found, None
         for number, rung in enumerate(self.effort.rungs[1:], 1):
+            if number == min(2, len(self.effort.rungs) - 1):  # stages of the first round are too poor to compare with
+                close = _close(_sorted([*every, *greedy]), self.data)
+                starts = [recipe for recipe in close if recipe.is_greedy][: self.effort.n_starts]
+                searching = self.workers.submit(partial(self._search_locally, starts)) if starts else None
             recipes = self._next_recipes(previous, rung, is_last=number == len(self.effort.rungs) - 1)
             previous = self._fit_all(self._tasks_of_rung(recipes, rung, 0.6 + 0.1 * number))
             every = _sorted([*every, *previous])
@@ -199,17 +203,17 @@ class _Search:
 
     def _next_recipes(self, previous: Fitted, rung: Rung, is_last: bool) -> list[StageRecipe]:
         """The best recipes of a round, and variations of them; in the last round, restarts."""
-        best = [recipe for recipe, _ in previous[: rung.n_best] if isinstance(recipe, StageRecipe)]
+        best = varied([recipe for recipe, _ in previous], rung.n_best)
         known, recipes = {recipe for recipe, _ in previous}, list(best)
         for turn in range(MAX_DRAWS if best else 0):
             if len(recipes) >= rung.n_recipes:
                 break
-            source = best[turn % len(best)]
             if is_last:
-                varied = replace(source, restart=source.restart + 1 + turn // len(best))
+                source = best[turn % len(best)]
+                new = replace(source, restart=source.restart + 1 + turn // len(best))
             else:
-                varied = vary(source, self.data, self.rng)
-            fitting = self._fitting([varied])
+                new = vary(best, self.folds[0], self.rng)
+            fitting = self._fitting([new])
             if fitting and fitting[0] not in known and fitting[0] not in recipes:
                 recipes.append(fitting[0])
         return recipes
@@ -222,7 +226,7 @@ class _Search:
             starts,
             lambda recipe: self._changed(greedy_neighbours(recipe, data)),
             lambda recipe: self._fit((fitter, recipe, 0.5, cost_of(recipe, budget))),
-            lambda found: _varied(_close(found, data, LEADER_SHARE), N_LEADERS),
+            lambda found: varied(_close(found, data, LEADER_SHARE), N_LEADERS),
             lambda recipe: cost_of(recipe, budget),
             self.effort.max_cost,
         )
@@ -256,13 +260,21 @@ class _Search:
         is_late = self.clock.is_past(1.1)
         refits = () if chosen.refit is None else (chosen.refit,)
         effort = replace(
-            self.effort.final, n_rows=ALL, n_steps=chosen.n_steps, min_steps=chosen.n_steps, refits=refits,
+            self.effort.final, n_rows=ALL, n_steps=chosen.n_steps, work_per_step=np.inf, refits=refits,
             shares=(1.0,), max_rows=chosen.n_rows,
         )  # fmt: skip
-        again = RecipeFitter(self.data.on_all_rows(), self.budget, self.seed, effort, is_late).fit(recipe)
+        same = replace(recipe, steps=1.0) if isinstance(recipe, StageRecipe) else recipe
+        again = RecipeFitter(self.data.on_all_rows(), self.budget, self.seed, effort, is_late).fit(same)
         if again is None or is_late() or again.loss > chosen.loss:
             return chosen
         return replace(chosen, retrained=again.model)
+
+
+def work_at(data: TrainingData, budget: int) -> float:
+    """Work of a step of a plain model of this size, one hidden stage and rows; 0 if none is so small."""
+    trials = StageTrials(StageRows(data), StageRecipe(0.0))
+    shape = trials.shape(budget)
+    return 0.0 if shape is None else trials.work(shape)
 
 
 def local_search(
@@ -351,8 +363,12 @@ def _close(found: Fitted, data: TrainingData, share: float = CLOSE_SHARE) -> lis
     return [recipe for recipe, trial in found if trial.loss <= least + share * abs(constant - least)]
 
 
-def _varied(recipes: list[Any], n: int) -> list[Any]:
-    """``n`` of the recipes: the first of each family, then the others, in their order."""
-    firsts = list({recipe.family: recipe for recipe in reversed(recipes)}.values())
-    order = [recipe for recipe in recipes if recipe in firsts] + [recipe for recipe in recipes if recipe not in firsts]
-    return order[:n]
+def varied(recipes: list[Any], n: int) -> list[Any]:
+    """``n`` of the recipes: the first of each kind, then the others, in their order.
+
+    Kinds differ in how long their training takes to pay off: the best of each goes on to longer trainings.
+    """
+    firsts = list({recipe.kind: recipe for recipe in reversed(recipes)}.values())
+    chosen = sorted(firsts, key=recipes.index)[: max(1, (n + 1) // 2)]
+    chosen += [recipe for recipe in recipes if recipe not in chosen][: n - len(chosen)]
+    return sorted(chosen, key=recipes.index)

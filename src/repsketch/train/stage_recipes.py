@@ -4,7 +4,7 @@ A recipe and a budget give a shape. The search starts from a few recipes of ever
 the best.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, ClassVar
@@ -98,6 +98,11 @@ class StageRecipe:
     learning_rate: float = 0.02
     restart: int = 0
 
+    @property
+    def kind(self) -> tuple[str, int]:
+        """What recipes of one kind have in common: the activation and the number of hidden stages."""
+        return self.activation, self.n_hidden
+
     def __str__(self) -> str:
         kind = f"tables of {self.n_entries}" if self.activation == "table" else "ReLU"
         stages = f"{self.n_hidden} hidden stage{'s' * (self.n_hidden != 1)} of {kind}"
@@ -150,19 +155,20 @@ def draw(data: TrainingData, rng: np.random.Generator) -> StageRecipe:
     return recipe if recipe.n_hidden or recipe.activation == "table" else replace(recipe, n_hidden=1)
 
 
-def vary(recipe: StageRecipe, data: TrainingData, rng: np.random.Generator) -> StageRecipe:
-    """The recipe with one or two hyper-parameters moved to a neighbouring value."""
-    names = [name for name in VALUES if _matters(name, recipe, data)]
-    changes: dict[str, Any] = {}
-    for name in rng.permutation(names)[: 1 + int(rng.integers(MAX_VARIED))]:
+def vary(parents: Sequence[StageRecipe], data: TrainingData, rng: np.random.Generator) -> StageRecipe:
+    """A recipe whose values are those of two of the parents at random, some moved to a neighbouring value."""
+    pair = [parents[int(place)] for place in rng.integers(len(parents), size=2)]
+    child = replace(pair[0], restart=0, **{name: getattr(pair[int(rng.integers(2))], name) for name in VALUES})
+    names = [name for name in VALUES if _matters(name, child, data)]
+    n_moved = int(rng.integers(MAX_VARIED + 1)) if pair[0] != pair[1] else 1 + int(rng.integers(MAX_VARIED))
+    for name in rng.permutation(names)[:n_moved]:
         choices = VALUES[str(name)]
-        place = choices.index(getattr(recipe, str(name)))
+        place = choices.index(getattr(child, str(name)))
         near = [other for other in (place - 1, place + 1) if 0 <= other < len(choices)]
-        changes[str(name)] = choices[near[int(rng.integers(len(near)))]]
-    varied = replace(recipe, **changes)
-    if varied.activation == "relu" and not varied.n_hidden:  # that would be a linear model
-        varied = replace(varied, n_hidden=1)
-    return varied if varied != recipe else vary(recipe, data, rng)
+        child = replace(child, **{str(name): choices[near[int(rng.integers(len(near)))]]})
+    if child.activation == "relu" and not child.n_hidden:  # that would be a linear model
+        child = replace(child, n_hidden=1)
+    return child
 
 
 def _matters(name: str, recipe: StageRecipe, data: TrainingData) -> bool:
@@ -176,5 +182,7 @@ def _matters(name: str, recipe: StageRecipe, data: TrainingData) -> bool:
     if name == "mixture" and data.soft_labels is None:
         return False
     if name == "columns" and data.n_columns < MIN_COLUMNS:
+        return False
+    if name == "steps" and data.stops_early:
         return False
     return name != "scaling" or has_numbers(data)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from threading import RLock
 
 import numpy as np
@@ -15,14 +14,11 @@ from .stage_assembly import assemble
 from .stage_recipes import StageRecipe
 from .stage_shape import Shape
 from .stage_sizes import StageSizes
-from .stages import MAX_BATCH, LabelledRows, Schedule, train
+from .stage_work import WORK_PER_STEP, steps_for, work_of_step
+from .stages import LabelledRows, Schedule, train
 from .training_data import TrainingData
 from .trials import Trial, model_outputs
 
-MAX_EPOCHS = 200
-#: Work of a step in units of one entry of a matrix: what every step costs, and every coordinate.
-STEP_WORK, COORDINATE_WORK = 340, 10
-WORK_PER_STEP = 2_500  # of a model of about 1 KB, which is trained for all steps; larger ones for fewer
 _LOSSES = {"squared_error": "squared", "absolute_error": "absolute", "quantile": "quantile"}
 _SEED_STEP = 7_919  # between the seeds of two restarts
 
@@ -97,20 +93,12 @@ class StageTrials:
         return self.sizes.largest(budget)
 
     def work(self, shape: Shape) -> float:
-        """Work of a step, in units of one entry of a matrix and a batch of 256 rows."""
-        widths = [self.inputs.n_values, *shape.widths]
-        entries = sum(n * p for n, p in pairwise(widths))
-        n_rows = 0 if shape.rows is None else shape.rows.n_rows
-        entries += max(n_rows, shape.widths[-1]) * self.data.n_outputs
-        work = STEP_WORK + entries + COORDINATE_WORK * (sum(shape.widths) + n_rows)
-        return work * Schedule().batch_of(len(self.data.train_rows)) / MAX_BATCH
+        """Work of a step."""
+        return work_of_step(shape, self.inputs.n_values, self.data.n_outputs, len(self.data.train_rows))
 
-    def n_steps(self, shape: Shape, n_steps: int, min_steps: int) -> int:
-        """Steps to train for: ``n_steps`` of a small model, ``min_steps`` of a large one, fewer for few rows."""
-        n_rows = len(self.data.train_rows)
-        most = MAX_EPOCHS * max(1, n_rows // Schedule().batch_of(n_rows))
-        affordable = int(n_steps * WORK_PER_STEP / self.work(shape))
-        return max(1, min(n_steps, most, max(min_steps, affordable)))
+    def n_steps(self, shape: Shape, n_steps: int, work_per_step: float = WORK_PER_STEP) -> int:
+        """Steps to train for, of ``n_steps`` for a small model."""
+        return steps_for(n_steps, self.work(shape), work_per_step, len(self.data.train_rows))
 
     def trained(self, shape: Shape, n_steps: int, is_late: Callable[[], bool] = never) -> Model:
         """A model of this shape, trained; raises ``OutOfTime`` once ``is_late``."""

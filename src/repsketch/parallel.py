@@ -1,4 +1,4 @@
-"""Fits side by side in threads: the C core releases the interpreter's lock while it trains."""
+"""Fits side by side in threads: the C core and the trees of scikit-learn release the interpreter's lock."""
 
 import os
 from collections.abc import Callable, Iterable
