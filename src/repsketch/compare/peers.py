@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from collections.abc import Iterable
 from importlib.util import find_spec
 
 from ..train.training_data import TrainingData
@@ -10,7 +11,7 @@ from .histogram import HistogramBoosted
 from .linear import Linear
 from .network import Network
 from .peer import PeerModel
-from .tuning import PeerMethod, tune_each
+from .tuning import PeerMethod, tuned
 
 MIN_NETWORK_SECONDS = 2.0  # with less time, the network is left out
 STEP_SHARE = 0.3  # of the steps of a full tuning, for networks
@@ -32,25 +33,46 @@ def fit_peers(
     >>> [model.name for model in peers if model.nbytes <= 256], left_out
     (['boosted trees', 'int8 network', 'linear'], {})
     """
+    return fit_peers_at(data, [nbytes], seed=seed, until=until)[nbytes]
+
+
+def fit_peers_at(
+    data: TrainingData, budgets: Iterable[int], *, seed: int = 0, until: float = float("inf")
+) -> dict[int, tuple[list[PeerModel], dict[str, str]]]:
+    """``fit_peers`` at every budget, in rising order; fits are shared between budgets."""
+    found: dict[int, tuple[list[PeerModel], dict[str, str]]] = {nbytes: ([], {}) for nbytes in sorted(budgets)}
     boosted: type[PeerMethod] = HistogramBoosted if find_spec("lightgbm") is None else Boosted
-    found, left_out = [], {}
     for kind in (boosted, Network, Linear):
         left = until - time.monotonic()
-        if kind is Network and left < MIN_NETWORK_SECONDS:
-            left_out[kind.name] = "no time left"
-            continue
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                model = tune_each(
-                    kind, data, [nbytes], seed=seed, is_distilled=data.soft_labels is not None,
-                    is_quick=True, is_hurried=left <= 0, step_share=STEP_SHARE,
-                )[nbytes]  # fmt: skip
-        except Exception as error:  # no error of another library may fail the user's model
-            left_out[kind.name] = f"{type(error).__name__}: {str(error).splitlines()[0][:80] if str(error) else ''}"
-            continue
-        if model is None:
-            left_out[kind.name] = f"none is as small as {nbytes} bytes"
-        else:
-            found.append(model)
-    return found, left_out
+        models: dict[int, PeerModel | None] = {}
+        reason = "no time left"
+        if kind is not Network or left >= MIN_NETWORK_SECONDS * len(found):
+            try:
+                models = _tuned(kind, data, list(found), seed, until)
+            except Exception as error:  # no error of another library may fail the user's model
+                reason = f"{type(error).__name__}: {str(error).splitlines()[0][:80] if str(error) else ''}"
+        for nbytes, (peers, left_out) in found.items():
+            model = models.get(nbytes)
+            if model is not None:
+                peers.append(model)
+            else:
+                left_out[kind.name] = f"none is as small as {nbytes} bytes" if nbytes in models else reason
+    return found
+
+
+def _tuned(
+    kind: type[PeerMethod], data: TrainingData, budgets: list[int], seed: int, until: float
+) -> dict[int, PeerModel | None]:
+    """The best model of a kind at each budget, rising, for which there is time; None where none is so small."""
+    found: dict[int, PeerModel | None] = {}
+    is_hurried = time.monotonic() >= until
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for nbytes, model in tuned(
+            kind, data, budgets, seed=seed, is_distilled=data.soft_labels is not None,
+            is_quick=True, is_hurried=is_hurried, step_share=STEP_SHARE,
+        ):  # fmt: skip
+            found[nbytes] = model
+            if time.monotonic() >= until and not is_hurried:
+                break
+    return found

@@ -60,6 +60,7 @@ def search(
     progress: bool = True,
     change: Callable[[Recipe], Recipe | None] = lambda recipe: recipe,
     effort: SearchEffort | None = None,
+    title: str = "searching",
 ) -> list[Trial]:
     """Trials of the search: the chosen one first, then the others by rising validation loss.
 
@@ -69,8 +70,9 @@ def search(
     time_limit : seconds, about
     change : gives the recipe to try in place of a recipe, or None to try none
     effort : how much work to do; None for the normal effort
+    title : of the progress bar
     """
-    return _Search(data, budget, seed, time_limit, change, effort or NORMAL).run(progress)
+    return _Search(data, budget, seed, time_limit, change, effort or NORMAL).run(progress, title)
 
 
 class _Search:
@@ -98,13 +100,13 @@ class _Search:
         self.workers = Workers()
         self.screener = self._fitter(effort.screening, 0.3, MIN_GREEDY_ROWS)
 
-    def run(self, progress: bool) -> list[Trial]:
+    def run(self, progress: bool, title: str) -> list[Trial]:
         """All phases."""
         with self.workers:
             firsts = self._changed(first_greedy_recipes(self.data))
             stages = self._fitting(first_stage_recipes(self.folds[0], self.effort.rungs[0].n_recipes, self.seed))
             total = self._cost_of_all(len(firsts))
-            with progress_bar("searching", total, enabled=progress) as self.bar:
+            with progress_bar(title, total, enabled=progress) as self.bar:
                 greedy, found = self._screen(firsts, stages)
                 if not greedy and not found:
                     raise InputError(

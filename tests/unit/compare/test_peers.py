@@ -19,11 +19,11 @@ def tuned(monkeypatch):
     """The options of every tuning, by kind."""
     tuned = {}
 
-    def tune_each(kind, data, budgets, **options):
+    def tune(kind, data, budgets, **options):
         tuned[kind] = options
-        return dict.fromkeys(budgets)
+        return ((nbytes, None) for nbytes in budgets)
 
-    monkeypatch.setattr(peers, "tune_each", tune_each)
+    monkeypatch.setattr(peers, "tuned", tune)
     return tuned
 
 
