@@ -50,4 +50,4 @@ def brief_search(brief_training, monkeypatch):
     """``compress`` with this effort and without peers."""
     from repsketch.compare import peers as quick
 
-    monkeypatch.setattr(quick, "fit_peers", lambda *_, **__: ([], {}))
+    monkeypatch.setattr(quick, "fit_peers_at", lambda data, budgets, **_: {nbytes: ([], {}) for nbytes in budgets})

@@ -7,8 +7,10 @@ from . import lsh, theory
 from .compare.comparison import Comparison
 from .compress import compress
 from .core import get_include
+from .curve import Frontier
 from .data.frames import Columns
 from .errors import InputError, MergeError, MissingExtraError, RepSketchError, TeacherError
+from .frontier import frontier
 from .io import FormatError, Status
 from .model import Model, RowGroup
 from .model.counters import Counters
@@ -37,6 +39,7 @@ __all__ = [
     "Cost",
     "Counters",
     "FormatError",
+    "Frontier",
     "InputError",
     "Inputs",
     "Intervals",
@@ -58,6 +61,7 @@ __all__ = [
     "build_sketch",
     "compress",
     "distill",
+    "frontier",
     "get_include",
     "load",
     "lsh",
