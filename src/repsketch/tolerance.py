@@ -49,7 +49,7 @@ def smallest_within(prepared: Prepared, tolerance: float) -> tuple[Found, str | 
         best = new if new.is_better(best, sign_of(metric)) else best
     return best, (
         f"No sketch was found that loses at most {tolerance:g} of the teacher's {metric} of {reference:.4f}: the best "
-        f"one has {best.score:.4f} in {best.nbytes:,} bytes. Raise the tolerance, the effort, or a time limit."
+        f"one has {best.score:.4f} in {best.nbytes} bytes. Raise the tolerance, the effort, or a time limit."
     )
 
 
