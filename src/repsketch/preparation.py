@@ -41,7 +41,7 @@ class Prepared:
     unused : columns that are left out, by index, and why
     targets : labels and the teacher's outputs for all rows
     data : what models are trained on, with ``MAX_COLUMNS`` columns at most
-    seed, clock, effort, progress : as the user asked for
+    seed, clock, effort, progress : as given, the clock running
     is_unseen : False if the teacher's outputs are for rows it was trained on, since no copies of it were trained; of a
         model that cannot be trained again nobody knows its training rows
     """
