@@ -219,13 +219,13 @@ class AngularClosedForm(_ClosedForm):
         return coordinates / _lengths(coordinates)
 
     def embed_gradient(self, coordinates: np.ndarray, grad: np.ndarray) -> np.ndarray:
-        """The part of the gradient along the sphere."""
+        """The gradient along the sphere."""
         lengths = _lengths(coordinates)
         unit = coordinates / lengths
         return (grad - unit * (grad * unit).sum(axis=1, keepdims=True)) / lengths
 
     def values(self, own: np.ndarray, to: np.ndarray) -> tuple[np.ndarray, Gradient]:
-        """Kernel values from cosines, kept a little away from 1 and -1."""
+        """Kernel values from cosines, clipped a little inside of 1 and -1."""
         cosine = own @ to.T
         np.clip(cosine, -_LARGEST_COSINE, _LARGEST_COSINE, out=cosine)
         slope = cosine * cosine

@@ -18,7 +18,7 @@ from .pairs import CLOSED_FORMS, AsHashed, Gradient, PairKernel, Pairs
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a student computes for a batch, kept for the gradients."""
+    """What a student computes for a batch; gradients need all of it."""
 
     z: np.ndarray  # (n, p) projected inputs
     kernel: np.ndarray  # (n, M) of inputs and points
