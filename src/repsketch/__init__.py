@@ -68,7 +68,7 @@ __all__ = [
 _LAZY = {
     "SketchClassifier": ("estimators", "sklearn", "train"),
     "SketchRegressor": ("estimators", "sklearn", "train"),
-    "distill": ("paper.distill", "threadpoolctl", "train"),
+    "distill": ("paper.distill", "scipy", "train"),
 }
 
 
