@@ -24,6 +24,7 @@ SUBJECTS = {
     "test_mutants": "tools/check_mutants.py and its list",
     "test_public_names": "annotations of all public calls",
     "test_readme": "README's example",
+    "test_without_torch": "all but torch teachers, torch being absent",
     "test_words": "words of the field in all files",
     "cli/test_guide": "the guide's commands",
     "cli/test_messy": "messy tables, through every command",
