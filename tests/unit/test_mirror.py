@@ -20,6 +20,7 @@ SUBJECTS = {
     "test_docs_links": "links of README and docs",
     "test_layers": "imports of all modules",
     "test_logging": "the log of the package",
+    "test_measure_install": "tools/measure_install.py",
     "test_mirror": "this check",
     "test_mutants": "tools/check_mutants.py and its list",
     "test_public_names": "annotations of all public calls",
