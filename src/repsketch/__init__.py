@@ -68,11 +68,11 @@ __all__ = [
     "theory",
 ]
 
-# Training needs scikit-learn or torch: these names are imported on first use. Module, library, and the extra with it.
+# Training needs scikit-learn: these names are imported on first use. Module, library, and the extra with it.
 _LAZY = {
     "SketchClassifier": ("estimators", "sklearn", "train"),
     "SketchRegressor": ("estimators", "sklearn", "train"),
-    "distill": ("paper.distill", "torch", "torch"),
+    "distill": ("paper.distill", "scipy", "train"),
 }
 
 
