@@ -30,9 +30,13 @@ def test_an_error_ends_what_is_running():
     def fail():
         raise ValueError("no such fit")
 
-    with pytest.raises(ValueError, match="no such fit"), Workers(2) as workers:
-        workers.submit(lambda: wait(workers))
-        workers.submit(fail).result()
+    def fit():
+        with Workers(2) as workers:
+            workers.submit(lambda: wait(workers))
+            workers.submit(fail).result()
+
+    with pytest.raises(ValueError, match="no such fit"):
+        fit()
     assert ended == [True]
 
 

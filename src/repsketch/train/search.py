@@ -25,8 +25,8 @@ from .families import MAX_BIT_BYTES
 from .fitter import Recipe, RecipeFitter
 from .recipes import GreedyRecipe, first_greedy_recipes, greedy_neighbours
 from .stage_recipes import StageRecipe, first_stage_recipes, vary
-from .stage_trials import StageRows, StageTrials
 from .stage_sizes import StageSizes
+from .stage_trials import StageRows, StageTrials
 from .stage_work import WORK_PER_STEP
 from .training_data import TrainingData
 from .trials import Trial
@@ -50,7 +50,9 @@ MIN_WORK_RATIO = 0.4  # of the work of a step to the usual one: smaller models h
 MAX_DRAWS = 200  # of variations for one round; most of them are new
 
 Fitted = list[tuple[Recipe, Trial]]  #: recipes and their trials, by rising validation loss
-Task = tuple[RecipeFitter | CrossFitter, Recipe, float, float]  #: fitter, recipe, share of the time until it must begin, cost
+Task = tuple[
+    RecipeFitter | CrossFitter, Recipe, float, float
+]  #: fitter, recipe, share of the time until it must begin, cost
 
 
 def search(
