@@ -33,7 +33,7 @@ def brief_effort():
     """The effort of a search of few and short fits, for tests of anything but accuracy."""
     from repsketch.train.effort import Rung, SearchEffort
 
-    effort = SearchEffort(rungs=(Rung(6, 0, 60, 60), Rung(3, 2, 200, 200)), max_cost=3.0, full_rows=1, n_final=1)
+    effort = SearchEffort(rungs=(Rung(6, 0, 60), Rung(3, 2, 200)), max_cost=3.0, full_rows=1, n_final=1)
     return effort.with_fits(lambda fit: replace(fit, refits=fit.refits[:2]))
 
 

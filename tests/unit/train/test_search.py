@@ -83,7 +83,7 @@ def test_a_value_that_is_missing_in_a_validation_row_alone(kind):
 
 def rounds(*n_steps: int, n_recipes: int = 4, n_best: int = 2) -> tuple[Rung, ...]:
     """Rounds of successive halving with so many steps each."""
-    return tuple(Rung(n_recipes, n_best, steps, steps) for steps in n_steps)
+    return tuple(Rung(n_recipes, n_best, steps) for steps in n_steps)
 
 
 class Watched(RecipeFitter):
@@ -111,7 +111,7 @@ def no_greedy(recipe):
 def test_rounds_keep_the_best_and_vary_them(brief_effort, fitted):
     """Of six recipes the best two are trained for longer, with two variations; last, the best one and its restarts."""
     effort = replace(
-        brief_effort, rungs=(Rung(6, 0, 40, 40), Rung(4, 2, 80, 80), Rung(3, 1, 120, 120)), max_retrained_rows=0
+        brief_effort, rungs=(Rung(6, 0, 40), Rung(4, 2, 80), Rung(3, 1, 120)), max_retrained_rows=0
     )
     trials = search(make_data(), 600, progress=False, change=no_greedy, effort=effort)
     by_steps = {steps: [recipe for recipe, n in fitted if n == steps] for steps in (40, 80, 120)}
@@ -137,7 +137,7 @@ def test_more_steps_find_a_smaller_loss(brief_effort):
 
 def test_few_rows_are_searched_less(brief_effort, fitted):
     """Of 320 training rows, a third of the recipes of the first two rounds."""
-    effort = replace(brief_effort, rungs=(Rung(12, 0, 20, 20), Rung(6, 5, 40, 40), Rung(3, 2, 80, 80)), full_rows=3_000)
+    effort = replace(brief_effort, rungs=(Rung(12, 0, 20), Rung(6, 5, 40), Rung(3, 2, 80)), full_rows=3_000)
     search(make_data(), 600, progress=False, change=no_greedy, effort=replace(effort, max_retrained_rows=0))
     assert [sum(n == steps for _, n in fitted) for steps in (20, 40, 80)] == [4, 2, 0]
     many = effort.for_rows(3_000)
