@@ -8,7 +8,7 @@ import numpy as np
 
 from ..checks import check_choice, check_number
 from ..errors import InputError
-from .metric import Metric, classes_of
+from .metric import Metric, check_name, classes_of
 from .objective import REGRESSION_LOSSES
 
 
@@ -41,6 +41,8 @@ class Goal:
             )
         if self.quantile is not None:
             check_number("quantile", self.quantile, 0.0, 1.0, open_ends=True)
+        if self.metric is not None:
+            check_name(self.metric)
         if isinstance(self.class_weight, str) or not isinstance(self.class_weight, Mapping | None):
             check_choice("class_weight", self.class_weight, ("balanced",))
 

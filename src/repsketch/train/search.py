@@ -86,8 +86,9 @@ class _Search:
         effort: SearchEffort,
     ) -> None:
         self.data, self.budget, self.seed, self.change = data, budget, seed, change
-        is_few = len(data.train_rows) < effort.full_rows and not data.trains_on_all
-        self.folds = data.folds(effort.n_folds, seed) if is_few and effort.n_folds > 1 else (data,)
+        is_few = len(data.train_rows) < effort.full_rows
+        has_folds = is_few and effort.n_folds > 1 and not data.trains_on_all
+        self.folds = data.folds(effort.n_folds, seed) if has_folds else (data,)
         if is_few:
             self.budget = min(budget, max(MIN_FEW_BYTES, MAX_BYTES_PER_ROW * len(data.train_rows)))
         ratio = work_at(data, self.budget) / WORK_PER_STEP

@@ -110,9 +110,7 @@ def no_greedy(recipe):
 
 def test_rounds_keep_the_best_and_vary_them(brief_effort, fitted):
     """Of six recipes the best two are trained for longer, with two variations; last, the best one and its restarts."""
-    effort = replace(
-        brief_effort, rungs=(Rung(6, 0, 40), Rung(4, 2, 80), Rung(3, 1, 120)), max_retrained_rows=0
-    )
+    effort = replace(brief_effort, rungs=(Rung(6, 0, 40), Rung(4, 2, 80), Rung(3, 1, 120)), max_retrained_rows=0)
     trials = search(make_data(), 600, progress=False, change=no_greedy, effort=effort)
     by_steps = {steps: [recipe for recipe, n in fitted if n == steps] for steps in (40, 80, 120)}
     assert [len(recipes) for recipes in by_steps.values()] == [6, 4, 3]
@@ -143,6 +141,15 @@ def test_few_rows_are_searched_less(brief_effort, fitted):
     many = effort.for_rows(3_000)
     assert many == effort
     assert effort.for_rows(2_999).rungs == effort.rungs[:2]
+
+
+@pytest.mark.parametrize("n_rows", [20, 200])  # the first are too few for validation rows of their own
+def test_models_of_few_rows_are_small(brief_effort, n_rows):
+    X = np.random.default_rng(0).normal(size=(n_rows, 3)).astype(np.float32)
+    data = TrainingData.of(X, X[:, :1], None, "regression")
+    assert data.trains_on_all == (n_rows == 20)
+    trials = search(data, 4_096, progress=False, effort=replace(brief_effort, full_rows=3_000))
+    assert max(trial.model.nbytes for trial in trials) <= max(512, 4 * len(data.train_rows))
 
 
 def test_threads_do_not_change_what_is_found(brief_effort, monkeypatch):
