@@ -9,6 +9,7 @@ from repsketch.compare.network import MAX_UNITS, Network, shape_of
 from repsketch.compare.tuning import N_SCREENED, tune_each
 from repsketch.errors import InputError
 from repsketch.train.stage_trials import StageRows, StageTrials
+from repsketch.train.stage_work import MAX_EPOCHS, MIN_STEP_SHARE
 from repsketch.train.stages import Schedule
 from repsketch.train.training_data import TrainingData
 
@@ -85,7 +86,7 @@ def test_bytes_are_fewer_than_those_of_our_own_model():
     """Of the same network: no headers, and two bytes a gain and an offset instead of four."""
     data = data_of(300)
     model, shape = fitted(data, step_share=0.01), method_of(data).shape(PLAIN, 500)
-    ours = StageTrials(StageRows(data), method_of(data)._trials(PLAIN).recipe).nbytes(shape)
+    ours = StageTrials(StageRows(data), method_of(data)._trials(PLAIN).recipe).sizes.nbytes(shape)
     assert model.nbytes == ours - 32 - 8 - 4
 
 
@@ -98,17 +99,18 @@ def test_constant_columns_take_one_bit():
     np.testing.assert_array_equal(one.stored["matrix 0"].shape, two.stored["matrix 0"].shape)
 
 
-@pytest.mark.parametrize(("is_screening", "n_steps", "fewest"), [(True, 1_500, 300), (False, 12_000, 1_200)])
-def test_steps_are_those_of_our_own_models(is_screening, n_steps, fewest):
+@pytest.mark.parametrize(("is_screening", "n_steps"), [(True, 1_500), (False, 12_000)])
+def test_steps_are_those_of_our_own_models(is_screening, n_steps):
     """All steps for a small network, fewer for a large one and for few rows."""
     data = data_of(4_000)
     method = method_of(data, is_screening=is_screening)
-    assert method._steps == (n_steps, fewest)
+    assert method._steps == n_steps
     trials = method._trials(PLAIN)
-    assert trials.n_steps(shape_of(PLAIN, 10), n_steps, fewest) == n_steps
-    assert trials.n_steps(shape_of(PLAIN | {"n_hidden": 2}, 1_024), n_steps, fewest) == fewest
+    few = MAX_EPOCHS * (len(data.train_rows) // 256)
+    assert trials.n_steps(shape_of(PLAIN, 10), n_steps) == min(few, n_steps)
+    assert trials.n_steps(shape_of(PLAIN | {"n_hidden": 2}, 1_024), n_steps) == n_steps * MIN_STEP_SHARE
     if is_screening:
-        model = fitted(data, step_share=0.5)
+        model = fitted(data, {"n_hidden": 1}, nbytes=100, step_share=0.5)
         assert model.settings["n_steps"] == 750
 
 

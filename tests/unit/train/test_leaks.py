@@ -60,7 +60,7 @@ def test_weights_stay_with_their_rows():
     assert marked.objective(rows, 0.5).weights.tolist() == marks[rows].tolist()
     some = marked.subset(100, seed=0)
     assert some.weights.tolist() == np.abs(some.X[:, 0].astype(float)).tolist()
-    assert StageRows(marked).scaled("standard")[1].weights.tolist() == marks[data.validation_rows].tolist()
+    assert StageRows(marked).scaled(StageRecipe(0.0))[1].weights.tolist() == marks[data.validation_rows].tolist()
 
 
 def test_column_ranges(pair):
@@ -98,10 +98,10 @@ def test_stages(pair, recipe):
     for data in pair:
         trials = StageTrials(StageRows(data), recipe)
         assert trials.inputs.scales.tobytes() == StageTrials(StageRows(pair[0]), recipe).inputs.scales.tobytes()
-        rows = trials.rows.scaled("standard")
+        rows = trials.rows.scaled(trials.recipe)
         loss = "logistic" if data.task == "classification" else "squared"
         one_check = replace(rows[1], values=rows[1].values[:1], labels=rows[1].labels[:1], soft_labels=None)
-        found = train(rows[0], one_check, trials._shape(4), Schedule(n_steps=1), loss=loss, largest=400)
+        found = train(rows[0], one_check, trials.sizes.shape(4, trials.recipe.sparsity), Schedule(n_steps=1), loss=loss, largest=400)
         trained.append(found.parameters)
     assert all(trained[0][name].tobytes() == trained[1][name].tobytes() for name in trained[0])
 
@@ -110,10 +110,10 @@ def test_stages_are_stopped_by_the_validation_loss():
     """Labels that are wrong in the validation rows: their loss rises from the first check on."""
     data = made()
     trials = StageTrials(StageRows(data), StageRecipe(0.5, 1))
-    train_rows, validation = trials.rows.scaled("standard")
+    train_rows, validation = trials.rows.scaled(trials.recipe)
     wrong = replace(validation, labels=1.0 - validation.labels)
     late, early = (
-        train(train_rows, rows, trials._shape(4), Schedule(n_steps=400), loss="logistic")
+        train(train_rows, rows, trials.sizes.shape(4, trials.recipe.sparsity), Schedule(n_steps=400), loss="logistic")
         for rows in (validation, wrong)
     )
     steps = [min(found.checks, key=lambda check: check[1])[0] for found in (late, early)]
@@ -128,7 +128,7 @@ def test_soft_labels_stay_with_their_rows():
     assert len(few.train_rows) == 50
     assert few.soft_labels[:, 0].tolist() == few.X[:, 0].tolist()
     rows = marked.train_rows[[5, 2, 9]]
-    train_rows, _ = StageRows(marked).scaled("standard")
+    train_rows, _ = StageRows(marked).scaled(StageRecipe(0.0))
     assert train_rows.soft_labels[:, 0].tolist() == marked.X[marked.train_rows, 0].tolist()
     assert marked.objective(rows, 1.0).targets[:, 0].tolist() == marked.X[rows, 0].tolist()
 

@@ -12,13 +12,14 @@ from repsketch.train import search as searching
 from repsketch.train.effort import FitEffort, Rung
 from repsketch.train.fitter import RecipeFitter
 from repsketch.train.recipes import CONCATS, SHRINKAGES, GreedyRecipe, greedy_neighbours
-from repsketch.train.search import local_search, search
+from repsketch.train.search import local_search, search, varied
 from repsketch.train.stage_recipes import StageRecipe
+from repsketch.train.stage_work import WORK_PER_STEP
 from repsketch.train.training_data import TrainingData
 from repsketch.train.trials import Refit, Trial
 
 N = 400
-EFFORT = FitEffort(1 << 30, 60, 60, (Refit(3.0), Refit(30.0, True)), (1.0, 0.5))
+EFFORT = FitEffort(1 << 30, 60, (Refit(3.0), Refit(30.0, True)), (1.0, 0.5))
 
 
 def make_data(task="classification", n_classes=2, n_columns=5):
@@ -108,21 +109,40 @@ def no_greedy(recipe):
     return None if recipe.is_greedy else recipe
 
 
-def test_rounds_keep_the_best_and_vary_them(brief_effort, fitted):
+@pytest.fixture
+def usual_work(monkeypatch):
+    """A step of a model of the budget is the usual work, so that rounds have the recipes that their effort says."""
+    monkeypatch.setattr(searching, "work_at", lambda data, budget: WORK_PER_STEP)
+
+
+def test_rounds_keep_the_best_and_vary_them(brief_effort, fitted, usual_work):
     """Of six recipes the best two are trained for longer, with two variations; last, the best one and its restarts."""
     effort = replace(brief_effort, rungs=(Rung(6, 0, 40), Rung(4, 2, 80), Rung(3, 1, 120)), max_retrained_rows=0)
     trials = search(make_data(), 600, progress=False, change=no_greedy, effort=effort)
     by_steps = {steps: [recipe for recipe, n in fitted if n == steps] for steps in (40, 80, 120)}
     assert [len(recipes) for recipes in by_steps.values()] == [6, 4, 3]
-    losses = {(trial.n_steps, trial.name): trial.loss for trial in trials}
-    first = sorted((loss, name) for (steps, name), loss in losses.items() if steps == 40)
+    losses = {recipe: trial_loss(trials, recipe, 40) for recipe in by_steps[40]}
     kept = [recipe for recipe in by_steps[80] if recipe in by_steps[40]]
-    assert len(kept) == 2
-    assert {str(recipe) for recipe in kept} == {name.split(", widths")[0] for _, name in first[:2]}
-    best = by_steps[120][:3]
-    assert best[0].restart == 0
-    assert [replace(recipe, restart=0) for recipe in best] == [best[0]] * 3
-    assert sorted(recipe.restart for recipe in best) == [0, 1, 2]
+    assert kept == sorted(by_steps[40], key=losses.__getitem__)[:2]
+    last = by_steps[120][:3]
+    assert last[0].restart == 0
+    assert [replace(recipe, restart=0) for recipe in last] == [last[0]] * 3
+    assert sorted(recipe.restart for recipe in last) == [0, 1, 2]
+
+
+def trial_loss(trials: list[Trial], recipe: StageRecipe, n_steps: int) -> float:
+    """The loss of the fit of a recipe in the round of so many steps."""
+    n_steps = round(recipe.steps * n_steps)
+    return min(trial.loss for trial in trials if trial.n_steps == n_steps and trial.name.startswith(f"{recipe}, "))
+
+
+def test_the_best_of_every_kind_goes_on():
+    kinds = [StageRecipe(0.0, n, size=size) for n, size in ((1, 1.0), (1, 0.5), (1, 0.25), (0, 1.0), (2, 1.0))]
+    assert varied(kinds, 4) == kinds[:4]  # half of them the first of a kind, here the first and the fourth
+    assert varied(kinds, 3) == [kinds[0], kinds[1], kinds[3]]
+    assert varied(kinds, 1) == kinds[:1]
+    assert varied(kinds, 2) == kinds[:2]
+    assert varied([], 3) == []
 
 
 def test_more_steps_find_a_smaller_loss(brief_effort):
@@ -133,14 +153,14 @@ def test_more_steps_find_a_smaller_loss(brief_effort):
     assert long[0].loss < 0.8 * short[0].loss
 
 
-def test_few_rows_are_searched_less(brief_effort, fitted):
-    """Of 320 training rows, a third of the recipes of the first two rounds."""
-    effort = replace(brief_effort, rungs=(Rung(12, 0, 20), Rung(6, 5, 40), Rung(3, 2, 80)), full_rows=3_000)
+def test_few_rows_are_searched_less(brief_effort, fitted, usual_work):
+    """Of 320 training rows: seven tenths of the recipes of two rounds, a third of the steps, each in five folds."""
+    effort = replace(brief_effort, rungs=(Rung(10, 0, 20), Rung(5, 5, 40), Rung(3, 2, 80)), full_rows=3_000)
     search(make_data(), 600, progress=False, change=no_greedy, effort=replace(effort, max_retrained_rows=0))
-    assert [sum(n == steps for _, n in fitted) for steps in (20, 40, 80)] == [4, 2, 0]
-    many = effort.for_rows(3_000)
-    assert many == effort
-    assert effort.for_rows(2_999).rungs == effort.rungs[:2]
+    assert {n: sum(steps == n for _, steps in fitted) for n in (6, 12)} == {6: 7 * 5, 12: 4 * 5}
+    assert len(fitted) == 11 * 5
+    assert effort.for_rows(3_000) == effort
+    assert len(effort.for_rows(2_999).rungs) == 2
 
 
 @pytest.mark.parametrize("n_rows", [20, 200])  # the first are too few for validation rows of their own
@@ -155,7 +175,7 @@ def test_models_of_few_rows_are_small(brief_effort, n_rows):
 def test_threads_do_not_change_what_is_found(brief_effort, monkeypatch):
     found = []
     for n in (1, 2, 4):
-        monkeypatch.setattr("repsketch.train.parallel.n_threads", lambda n=n: n)
+        monkeypatch.setattr("repsketch.parallel.n_threads", lambda n=n: n)
         trials = search(make_data("regression"), 400, progress=False, effort=brief_effort)
         found.append([(trial.name, trial.loss) for trial in trials])
     assert found[0] == found[1] == found[2]
@@ -330,7 +350,7 @@ def test_growth_stops_early():
     given = TrainingData.of(
         rng.normal(size=(400, 5)), rng.integers(0, 2, (400, 1)).astype(float), None, "classification"
     )
-    effort = FitEffort(400, 10, 10, (Refit(10.0),), patience=24)
+    effort = FitEffort(400, 10, (Refit(10.0),), patience=24)
     found = RecipeFitter(given, 1 << 16, 0, effort).fit(GreedyRecipe("thresholds", 0.0, n_concat=2))
     assert 24 <= found.n_rows < 100
     fewer = RecipeFitter(given, 1 << 16, 0, replace(effort, max_rows=10)).fit(

@@ -47,7 +47,7 @@ def made(monkeypatch):
 
 
 def new_search(data=DATA, budget=300, time_limit=LIMIT, **effort):
-    return search._Search(data, budget, 0, time_limit, lambda recipe: recipe, replace(NORMAL, **effort))
+    return search._Search(data, budget, 0, time_limit, lambda recipe: recipe, replace(NORMAL, **({"full_rows": 1} | effort)))
 
 
 def fitted():

@@ -1,4 +1,4 @@
-"""Models of stages within a budget: the shape of a recipe, its steps, and that a trial is what its model does."""
+"""Models of one recipe: shapes, steps, restarts, and that a trial is what its model does."""
 
 from dataclasses import replace
 
@@ -8,7 +8,8 @@ import pytest
 from repsketch.sketch import CompiledSketch
 from repsketch.train.clock import OutOfTime
 from repsketch.train.stage_recipes import StageRecipe
-from repsketch.train.stage_trials import MAX_EPOCHS, WORK_PER_STEP, StageRows, StageTrials
+from repsketch.train.stage_shape import Shape
+from repsketch.train.stage_trials import StageRows, StageTrials
 from repsketch.train.training_data import TrainingData
 
 RNG = np.random.default_rng(0)
@@ -25,34 +26,9 @@ RECIPES = {
 }
 
 
-@pytest.mark.parametrize("budget", [160, 400, 1_500])
-@pytest.mark.parametrize("name", RECIPES)
-def test_the_widest_shape_that_fits(name, budget):
-    trials = StageTrials(StageRows(DATA), RECIPES[name])
-    shape = trials.shape(budget)
-    width = shape.widths[0]
-    assert trials.nbytes(shape) <= budget < trials.nbytes(trials._shape(width + 1))
-    half = StageTrials(StageRows(DATA), replace(RECIPES[name], size=0.5)).shape(budget)
-    assert half is None or trials.nbytes(half) <= budget / 2
-
-
-def test_no_shape_is_as_small_as_a_few_bytes():
-    assert StageTrials(StageRows(DATA), RECIPES["tables"]).shape(40) is None
-
-
-def test_a_shape_follows_its_recipe():
-    shape = StageTrials(StageRows(DATA), RECIPES["tables"])._shape(10)
-    assert shape.widths == (10, 7, 5)
-    assert shape.matrix_bits == (8, 4, 4)
-    assert [stage.n_entries for stage in shape.stages] == [4, 4]
-    assert (shape.rows.n_rows, shape.rows.n_levels, shape.rows.factored, shape.rows.has_linear) == (5, 4, False, True)
-    assert StageTrials(StageRows(DATA), RECIPES["sums"])._shape(6).rows.n_rows == 24
-    network = StageTrials(StageRows(DATA), RECIPES["network"])._shape(10)
-    assert (network.widths, network.rows) == ((10, 5), None)
-    assert StageTrials(StageRows(DATA), RECIPES["pruned"])._shape(10).sparsities == (0.5, 0.5)
-    many = TrainingData.of(X, np.eye(5)[RNG.integers(0, 5, 500)], None, "classification")
-    classes = StageTrials(StageRows(many), RECIPES["rows"])._shape(10)
-    assert (classes.rows.factored, classes.rows.has_linear) == (True, False)  # five outputs, three columns
+def shape_at(trials: StageTrials, width: int) -> Shape:
+    """The shape whose first stage has this width."""
+    return trials.sizes.shape(width, trials.recipe.sparsity)
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "quantile", "logistic", "softmax"])
@@ -75,16 +51,6 @@ def test_a_trial_is_what_its_model_does(name, loss):
     assert trial.loss < 0.95 * data.validation_objective.loss(constant)
 
 
-def test_steps_of_large_models_and_few_rows():
-    trials = StageTrials(StageRows(DATA), RECIPES["rows"])
-    small, large = trials._shape(4), trials._shape(1_000)
-    assert trials.work(small) < WORK_PER_STEP < trials.work(large)
-    assert trials.n_steps(small, 900, 100) == 900
-    assert trials.n_steps(large, 900, 100) == int(900 * WORK_PER_STEP / trials.work(large))
-    assert trials.n_steps(large, 900, 800) == 800
-    assert trials.n_steps(small, 10**9, 1) == MAX_EPOCHS * (400 // 48)  # batches of 48 of 400 training rows
-
-
 def test_a_late_training_is_given_up():
     trials = StageTrials(StageRows(DATA), RECIPES["rows"])
     with pytest.raises(OutOfTime):
@@ -94,7 +60,7 @@ def test_a_late_training_is_given_up():
 def test_restarts_and_seeds_differ_and_repeat():
     def matrix(seed, restart):
         trials = StageTrials(StageRows(DATA), replace(RECIPES["rows"], restart=restart), seed)
-        return trials.trained(trials._shape(3), 60).projection.stages[0].matrix.tobytes()
+        return trials.trained(shape_at(trials, 3), 60).projection.stages[0].matrix.tobytes()
 
     found = [matrix(seed, restart) for seed, restart in ((0, 0), (0, 1), (1, 0))]
     assert len(set(found)) == 3
@@ -108,28 +74,8 @@ def test_the_teacher_and_the_weights_reach_the_trainer():
     weighted = replace(plain, weights=np.where(labels[:, 0] == 1.0, 1.9, 0.1))
     for data, mixture, expected in ((plain, 0.0, labels.mean()), (plain, 1.0, 0.9), (weighted, 0.0, 0.95)):
         trials = StageTrials(StageRows(data), StageRecipe(mixture, 0, weight_decay=0.3))
-        outputs = CompiledSketch(trials.trained(trials._shape(2), 400)).outputs(X)
+        outputs = CompiledSketch(trials.trained(shape_at(trials, 2), 400)).outputs(X)
         assert 1.0 / (1.0 + np.exp(-outputs.mean())) == pytest.approx(expected, abs=0.06), (mixture, expected)
-
-
-@pytest.mark.parametrize("n_outputs", [1, 2, 5])
-@pytest.mark.parametrize("name", RECIPES)
-def test_bytes_are_those_of_the_trained_model(name, n_outputs):
-    """Also where outputs have units of their own, and a gain is a number for each of them."""
-    values = WAVE * 10.0 ** np.arange(n_outputs) + RNG.normal(size=(500, n_outputs))
-    several = TrainingData.of(X, values, None, "regression")
-    classes = TrainingData.of(X, np.eye(5)[RNG.integers(0, 5, 500)], None, "classification")
-    for data in (several, classes):
-        trials = StageTrials(StageRows(data), RECIPES[name])
-        shape = trials._shape(5)
-        model = trials.trained(shape, 40)
-        n_rounded_away = sum(stage.matrix.size - stage.n_nonzeros for stage in model.stages if stage.is_sparse)
-        n_pruned = sum(
-            round(share * stage.matrix.size) for share, stage in zip(shape.sparsities, model.stages, strict=True)
-        )
-        assert 0 <= trials.nbytes(shape) - model.nbytes <= max(0, n_rounded_away - n_pruned) + 2
-        if not any(shape.sparsities):
-            assert trials.nbytes(shape) == model.nbytes
 
 
 @pytest.mark.parametrize(("loss", "below"), [("squared_error", 0.632), ("absolute_error", 0.5), ("quantile", 0.9)])
@@ -139,5 +85,5 @@ def test_the_loss_decides_what_is_predicted(loss, below):
     rows = np.random.default_rng(2).normal(size=(2_000, 2)).astype(np.float32)
     data = TrainingData.of(rows, noise, None, "regression", loss=loss, level=0.9)
     trials = StageTrials(StageRows(data), StageRecipe(0.0, 0, weight_decay=0.3))
-    outputs = CompiledSketch(trials.trained(trials._shape(2), 600)).outputs(rows)
+    outputs = CompiledSketch(trials.trained(shape_at(trials, 2), 600)).outputs(rows)
     assert (noise < outputs).mean() == pytest.approx(below, abs=0.04)

@@ -1,0 +1,42 @@
+"""Fits side by side: results in their order, and the end of the others when one fails."""
+
+import os
+import time
+
+import pytest
+
+from repsketch.parallel import MAX_THREADS, Workers, n_threads
+
+
+def test_results_are_in_the_order_of_the_jobs():
+    def job(number):
+        time.sleep(0.01 * (number == 0))
+        return number
+
+    with Workers(3) as workers:
+        assert workers.map([lambda n=n: job(n) for n in range(6)]) == list(range(6))
+        assert not workers.is_stopped()
+    assert workers.is_stopped()
+
+
+def test_an_error_ends_what_is_running():
+    ended = []
+
+    def wait(workers):
+        while not workers.is_stopped():
+            time.sleep(0.001)
+        ended.append(True)
+
+    def fail():
+        raise ValueError("no such fit")
+
+    with pytest.raises(ValueError, match="no such fit"), Workers(2) as workers:
+        workers.submit(lambda: wait(workers))
+        workers.submit(fail).result()
+    assert ended == [True]
+
+
+def test_no_more_threads_than_processors(monkeypatch):
+    for processors, expected in ((1, 1), (2, 2), (64, MAX_THREADS)):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, n=processors: set(range(n)), raising=False)
+        assert n_threads() == expected
