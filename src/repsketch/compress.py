@@ -147,7 +147,7 @@ def compress_with_effort(
         )  # fmt: skip
         if soft_labels is not None:
             data = data.with_soft_labels(goal.reweighted(soft_labels, targets.labels, targets.classes))
-    narrow = data.narrowed(MAX_COLUMNS)
+    narrow = data.narrowed(MAX_COLUMNS, clock.seconds_left)
     left = None if time_limit is None else max(SEARCH_SHARE * clock.seconds_left, 1e-3)
     best = search(narrow, nbytes, seed=seed, time_limit=left, progress=progress, effort=search_effort)[0]
     logger.info("chosen: %s, %d bytes", best.name, best.model.nbytes)

@@ -93,6 +93,9 @@ def out_of_fold_outputs(
     labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     outputs = np.zeros((len(labels), np.shape(reference.values)[1]))
     try:
+        if max_seconds <= 0:
+            _log.info("%s: not used, because no time is left", about)
+            return None
         if max_seconds < MAX_SECONDS and (expected := _pilot_seconds(model, X, labels, train_rows, seed)) > max_seconds:
             _log.info("%s: not used, because training copies would take %.0f seconds", about, expected)
             return None
