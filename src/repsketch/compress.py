@@ -58,7 +58,8 @@ def compress(
 
     Parameters
     ----------
-    model : a trained model as for ``distill``; None to train one on ``y``, gradient-boosted trees
+    model : a trained model as for ``distill``; or an array (n,) or (n, C) of the outputs of one for the rows of X, such
+        as out-of-fold probabilities; None to train one on ``y``, gradient-boosted trees
     X : (n, d) array, scipy sparse matrix or data frame; text columns are categories, NaN and null are missing values
     y : (n,) true labels or values, worth giving: a teacher is overconfident on the rows it was trained on
     budget : bytes a device may hold, such as 700, "512B", "4KB", "1MB"

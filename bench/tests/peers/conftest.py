@@ -2,8 +2,7 @@
 
 import pytest
 
-from repsketch.compare import network
-from repsketch_bench.peers import PEERS, descent, tune_each
+from repsketch_bench.peers import PEERS, descent
 from support.datasets import BUDGETS, data_of
 
 
@@ -11,8 +10,6 @@ from support.datasets import BUDGETS, data_of
 def _short_trainings():
     """Seconds instead of minutes: these tables are easy."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(network, "SCREENING_STEPS", 300)
-        patch.setattr(network, "FINAL_STEPS", 1_500)
         patch.setattr(descent, "SCREENING_STEPS", 40)
         patch.setattr(descent, "FINAL_STEPS", 250)
         yield
@@ -31,4 +28,4 @@ def peer(request):
 @pytest.fixture(scope="module")
 def fitted(data, peer):
     """Models of both budgets."""
-    return tune_each(peer.kind, data, BUDGETS, seed=3, is_distilled=peer.is_distilled, is_quick=True)
+    return dict(peer.models(data, BUDGETS, seed=3, is_quick=True))

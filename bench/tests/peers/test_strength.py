@@ -1,17 +1,10 @@
 """Peers use all bytes they are given, and not one more."""
 
-from itertools import pairwise
-
-import numpy as np
 import pytest
 
-from repsketch.compare.network import Network, shape_of
-from repsketch.train.stage_shape import n_pruned
 from repsketch_bench.peers.forest import Forest
 from repsketch_bench.peers.fourier import MOST_FEATURES, Fourier
 from repsketch_bench.peers.prototypes import MOST_POINTS, Kernels, Prototypes
-from repsketch_bench.peers.pruned import SPARSITIES, Pruned
-from repsketch_bench.peers.sparse import unpack_matrix
 from support.datasets import data_of
 
 KINDS = ("two classes", "three classes", "values")
@@ -54,23 +47,3 @@ def test_forests_fill_their_bytes(nbytes):
     setting = {"variant": "random", "share": 1.0, "mixture": 0.0, "n_leaves": 8}
     ((_, model),) = method_of(Forest, data, nbytes).fit_all([setting], nbytes)
     assert nbytes - 40 < model.nbytes <= nbytes
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("sparsity", SPARSITIES)
-def test_pruned_networks_fill_their_bytes(kind, sparsity):
-    data = data_of(kind)
-    setting = {
-        "n_hidden": 2, "taper": 0.7, "learning_rate": 0.02, "weight_decay": 0.0, "noise": 0.0, "scaling": "standard",
-        "mixture": 0.0, "sparsity": sparsity,
-    }  # fmt: skip
-    method = method_of(Pruned, data)
-    ((_, model),) = method.fit_all([setting], 1_000)
-    narrow, wide = (method.nbytes_of(shape_of(setting, model.settings["widths"][1] + more)) for more in (0, 1))
-    inputs = sum(model.stored[name].nbytes for name in ("centers", "scales", "columns"))
-    assert narrow <= 1_000 - inputs < wide
-    assert model.settings["widths"][1] > method_of(Network, data).shape(setting | {"sparsity": 0.0}, 1_000).widths[0]
-    assert model.nbytes <= inputs + narrow  # fewer where weights are rounded to 0
-    for k, (n, p) in enumerate(pairwise(model.settings["widths"][:-1])):
-        packed = {name.removesuffix(f" {k}"): a for name, a in model.stored.items() if name.endswith(f" {k}")}
-        assert np.count_nonzero(unpack_matrix(packed, (n, p))) <= n * p - n_pruned(sparsity, n * p)

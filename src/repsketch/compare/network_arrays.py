@@ -51,8 +51,8 @@ def network_arrays(model: Model, data: TrainingData, pack: Pack = pack_dense) ->
     for k, stage in enumerate(model.stages):
         arrays |= {f"{name} {k}": array for name, array in pack(stage.matrix).items()}
         arrays |= {f"multipliers {k}": stage.multipliers, f"shift {k}": stage.shift}
-    gain, offset = stored_offset(data, model.linear_gain), stored_offset(data, model.offset)
-    return arrays | {"linear": model.linear, "gain": gain, "offset": offset}
+    arrays |= {"linear": model.linear, "gain": stored_offset(data, model.linear_gain)}
+    return arrays if model.offset_stored_as == "none" else arrays | {"offset": stored_offset(data, model.offset)}
 
 
 def network_from(arrays: Mapping[str, np.ndarray], like: Model, unpack: Unpack = unpack_dense) -> Model:
@@ -66,7 +66,7 @@ def network_from(arrays: Mapping[str, np.ndarray], like: Model, unpack: Unpack =
         )
         for k, stage in enumerate(like.stages)
     )
-    gain, offset = (_decoded(arrays[name]) for name in ("gain", "offset"))
+    gain, offset = _decoded(arrays["gain"]), _decoded(arrays["offset"]) if "offset" in arrays else like.offset
     return replace(like, projection=Stages(stages), linear=arrays["linear"], linear_gain=gain, offset=offset)
 
 

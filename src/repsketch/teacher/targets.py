@@ -11,7 +11,8 @@ import numpy as np
 from ..data.targets import as_labels, read_labels
 from ..errors import InputError
 from .adapt import as_teacher
-from .teacher import TeacherOutputs
+from .reading import Reading
+from .teacher import Teacher, TeacherOutputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,8 @@ def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> T
         labels, task, classes = read_labels(y, n_rows, task, None)
         return Targets(labels, None, task, classes)
     found = None if y is None else as_labels(y)
-    outputs = as_teacher(model, task).label(X, None if found is None else np.unique(found))
+    teacher = of_outputs(model, task) if isinstance(model, np.ndarray) else as_teacher(model, task)
+    outputs = teacher.label(X, None if found is None else np.unique(found))
     if len(outputs.values) != n_rows:
         raise InputError(f"the model returned outputs for {len(outputs.values)} rows; X has {n_rows}.")
     if outputs.task == "classification":
@@ -51,6 +53,15 @@ def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> T
     if labels.shape != soft_labels.shape:
         raise InputError(f"the model has {soft_labels.shape[1]} outputs, y {labels.shape[1]}; they must agree.")
     return Targets(labels, soft_labels, outputs.task, classes, outputs)
+
+
+def of_outputs(outputs: np.ndarray, task: str | None) -> Teacher:
+    """A teacher whose outputs (n,) or (n, C) for all rows are known.
+
+    >>> of_outputs(np.array([[0.25, 0.75]]), None).label([[7.0]]).soft_labels.tolist()
+    [[0.75]]
+    """
+    return Teacher("the array of outputs", None, lambda rows: outputs, Reading(task), _block_rows=max(1, len(outputs)))
 
 
 def in_order(outputs: TeacherOutputs, y: np.ndarray | None) -> TeacherOutputs:

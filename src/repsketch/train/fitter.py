@@ -14,6 +14,7 @@ from .families import CodeFamily, bit_family, threshold_family
 from .recipes import GreedyRecipe
 from .stage_recipes import StageRecipe
 from .stage_shape import Shape
+from .stage_sizes import StageSizes
 from .stage_trials import StageRows, StageTrials
 from .training_data import TrainingData
 from .trials import GreedyTrials, Trial
@@ -30,6 +31,7 @@ class RecipeFitter:
     ----------
     is_late : True once the time is over: fits are then cut short or given up
     min_rows : greedy rows that are chosen even after that
+    count : how bytes of models of stages are counted
     """
 
     def __init__(
@@ -40,12 +42,13 @@ class RecipeFitter:
         effort: FitEffort,
         is_late: Callable[[], bool] = never,
         min_rows: int = 0,
+        count: type[StageSizes] = StageSizes,
     ) -> None:
         max_rows = MAX_ENTRIES // data.n_values
         self.data = data.subset(min(effort.n_rows, max_rows), seed)
         self.stage_rows = StageRows(self.data)
         self.budget, self.seed, self.effort = budget, seed, effort
-        self.is_late, self.min_rows = is_late, min_rows
+        self.is_late, self.min_rows, self.count = is_late, min_rows, count
         self._families: dict[str, CodeFamily] = {}
         self._lock = Lock()
 
@@ -62,13 +65,16 @@ class RecipeFitter:
 
     def shape(self, recipe: StageRecipe) -> Shape | None:
         """The shape that a recipe gives, or None if none is as small as the budget."""
-        return StageTrials(self.stage_rows, recipe, self.seed).shape(self.budget)
+        return self._trials(recipe).shape(self.budget)
+
+    def _trials(self, recipe: StageRecipe) -> StageTrials:
+        return StageTrials(self.stage_rows, recipe, self.seed, self.count)
 
     def fit(self, recipe: Recipe) -> Trial | None:
         """The best model by this recipe, or None where none fits the budget or the time."""
         if isinstance(recipe, GreedyRecipe):
             return self._grow(recipe)
-        trials = StageTrials(self.stage_rows, recipe, self.seed)
+        trials = self._trials(recipe)
         shape = trials.shape(self.budget)
         if shape is None:
             return None

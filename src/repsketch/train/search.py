@@ -9,22 +9,24 @@ validation rows. The trial chosen is trained on all rows where these are few.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, count
+from itertools import chain, islice
+from itertools import count as count_up
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
+from ..parallel import Workers
 from ..progress import progress_bar
 from .clock import Clock
+from .cross_validation import CrossFitter
 from .effort import ALL, NORMAL, FitEffort, Rung, SearchEffort
 from .families import MAX_BIT_BYTES
-from .cross_validation import CrossFitter
 from .fitter import Recipe, RecipeFitter
-from ..parallel import Workers
 from .recipes import GreedyRecipe, first_greedy_recipes, greedy_neighbours
 from .stage_recipes import StageRecipe, first_stage_recipes, vary
 from .stage_trials import StageRows, StageTrials
+from .stage_sizes import StageSizes
 from .stage_work import WORK_PER_STEP
 from .training_data import TrainingData
 from .trials import Trial
@@ -61,6 +63,7 @@ def search(
     progress: bool = True,
     change: Callable[[Recipe], Recipe | None] = lambda recipe: recipe,
     effort: SearchEffort | None = None,
+    count: type[StageSizes] = StageSizes,
 ) -> list[Trial]:
     """Trials of the search: the chosen one first, then the others by rising validation loss.
 
@@ -70,8 +73,9 @@ def search(
     time_limit : seconds, about
     change : gives the recipe to try in place of a recipe, or None to try none
     effort : how much work to do; None for the normal effort
+    count : how bytes of models of stages are counted
     """
-    return _Search(data, budget, seed, time_limit, change, effort or NORMAL).run(progress)
+    return _Search(data, budget, seed, time_limit, change, effort or NORMAL, count).run(progress)
 
 
 class _Search:
@@ -85,8 +89,9 @@ class _Search:
         time_limit: float | None,
         change: Callable[[Recipe], Recipe | None],
         effort: SearchEffort,
+        count: type[StageSizes] = StageSizes,
     ) -> None:
-        self.data, self.budget, self.seed, self.change = data, budget, seed, change
+        self.data, self.budget, self.seed, self.change, self.count = data, budget, seed, change, count
         is_few = len(data.train_rows) < effort.full_rows
         has_folds = is_few and effort.n_folds > 1 and not data.trains_on_all
         self.folds = data.folds(effort.n_folds, seed) if has_folds else (data,)
@@ -108,7 +113,8 @@ class _Search:
         """All phases."""
         with self.workers:
             firsts = self._changed(first_greedy_recipes(self.data))
-            stages = self._fitting(first_stage_recipes(self.folds[0], self.effort.rungs[0].n_recipes, self.seed))
+            drawn = islice(first_stage_recipes(self.folds[0], self.seed), MAX_DRAWS)
+            stages = self._fitting(drawn, self.effort.rungs[0].n_recipes)
             total = self._cost_of_all(len(firsts))
             with progress_bar("searching", total, enabled=progress) as self.bar:
                 greedy, found = self._screen(firsts, stages)
@@ -138,7 +144,8 @@ class _Search:
             return is_past() or self.workers.is_stopped()
 
         fitters = [
-            RecipeFitter(fold, budget or self.budget, self.seed, effort, is_late, min_rows) for fold in self.folds
+            RecipeFitter(fold, budget or self.budget, self.seed, effort, is_late, min_rows, self.count)
+            for fold in self.folds
         ]
         return fitters[0] if len(fitters) == 1 else CrossFitter(fitters)
 
@@ -146,11 +153,16 @@ class _Search:
         """The recipes that are tried in place of these, each once."""
         return list(dict.fromkeys(recipe for recipe in map(self.change, recipes) if recipe is not None))
 
-    def _fitting(self, recipes: Iterable[StageRecipe]) -> list[StageRecipe]:
-        """The recipes that are tried in place of these and that fit the budget."""
-        changed = self._changed(recipes)
-        shapes = self.workers.map([partial(self.screener.shape, recipe) for recipe in changed])
-        return [recipe for recipe, shape in zip(changed, shapes, strict=True) if shape is not None]
+    def _fitting(self, recipes: Iterable[StageRecipe], n: int, known: Sequence[Recipe] = ()) -> list[StageRecipe]:
+        """The first ``n`` of the recipes that are tried in place of these that are new and fit the budget."""
+        found: list[StageRecipe] = []
+        for recipe in recipes:
+            if len(found) >= n:
+                break
+            changed = self.change(recipe)
+            if isinstance(changed, StageRecipe) and changed not in found and changed not in known:
+                found += [changed] if self.screener.shape(changed) is not None else []
+        return found
 
     def _fit(self, task: Task) -> Trial | None:
         """One fit, or None once the share of the time is over."""
@@ -202,27 +214,23 @@ class _Search:
                 starts = [recipe for recipe in close if recipe.is_greedy][: self.effort.n_starts]
                 searching = self.workers.submit(partial(self._search_locally, starts)) if starts else None
             recipes = self._next_recipes(previous, rung, is_last=number == len(self.effort.rungs) - 1)
-            previous = self._fit_all(self._tasks_of_rung(recipes, rung, 0.6 + 0.1 * number))
-            every = _sorted([*every, *previous])
+            is_as_long = rung.n_steps == self.effort.rungs[number - 1].n_steps  # then the best are not fitted again
+            again = [pair for pair in previous if pair[0] in recipes] if is_as_long else []
+            new = [recipe for recipe in recipes if recipe not in dict(again)]
+            fitted = self._fit_all(self._tasks_of_rung(new, rung, 0.6 + 0.3 * number / len(self.effort.rungs)))
+            previous, every = _sorted([*again, *fitted]), _sorted([*every, *fitted])
             previous = previous or every
         return every, greedy if searching is None else _sorted([*greedy, *searching.result()])
 
     def _next_recipes(self, previous: Fitted, rung: Rung, is_last: bool) -> list[StageRecipe]:
         """The best recipes of a round, and variations of them; in the last round, restarts."""
         best = varied([recipe for recipe, _ in previous], rung.n_best)
-        known, recipes = {recipe for recipe, _ in previous}, list(best)
-        for turn in range(MAX_DRAWS if best else 0):
-            if len(recipes) >= rung.n_recipes:
-                break
-            if is_last:
-                source = best[turn % len(best)]
-                new = replace(source, restart=source.restart + 1 + turn // len(best))
-            else:
-                new = vary(best, self.folds[0], self.rng)
-            fitting = self._fitting([new])
-            if fitting and fitting[0] not in known and fitting[0] not in recipes:
-                recipes.append(fitting[0])
-        return recipes
+        if not best:
+            return []
+        restarts = (replace(source, restart=source.restart + 1 + turn) for turn in range(MAX_DRAWS) for source in best)
+        variations = (vary(best, self.folds[0], self.rng) for _ in range(MAX_DRAWS))
+        known = [recipe for recipe, _ in previous]
+        return best + self._fitting(restarts if is_last else variations, rung.n_recipes - len(best), known)
 
     def _search_locally(self, starts: list[GreedyRecipe]) -> Fitted:
         data, budget = self.data, self.budget
@@ -270,7 +278,8 @@ class _Search:
             shares=(1.0,), max_rows=chosen.n_rows,
         )  # fmt: skip
         same = replace(recipe, steps=1.0) if isinstance(recipe, StageRecipe) else recipe
-        again = RecipeFitter(self.data.on_all_rows(), self.budget, self.seed, effort, is_late).fit(same)
+        fitter = RecipeFitter(self.data.on_all_rows(), self.budget, self.seed, effort, is_late, count=self.count)
+        again = fitter.fit(same)
         if again is None or is_late() or again.loss > chosen.loss:
             return chosen
         return replace(chosen, retrained=again.model)
@@ -300,7 +309,7 @@ def local_search(
     cost, max_cost : no further fit is made once all fits together cost ``max_cost``
     """
     seen: dict[Recipe, Trial | None] = {recipe: fit(recipe) for recipe in starts}
-    for turn in count():
+    for turn in count_up():
         found = _sorted(seen.items())
         if not found or sum(cost(recipe) for recipe, _ in found) >= max_cost:
             break

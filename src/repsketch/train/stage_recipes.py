@@ -110,15 +110,12 @@ class StageRecipe:
         return f"{stages}{pruned} (learning rate {self.learning_rate:g}, weight decay {self.weight_decay:g})"
 
 
-def first_stage_recipes(data: TrainingData, n: int, seed: int) -> list[StageRecipe]:
-    """The ``n`` recipes that a search starts from: a few of every kind, then random ones."""
-    firsts = list(dict.fromkeys(_designed(data)))
+def first_stage_recipes(data: TrainingData, seed: int) -> Iterator[StageRecipe]:
+    """The recipes that a search starts from, without end: a few of every kind, then random ones."""
+    yield from _designed(data)
     rng = np.random.default_rng([seed, 20])
-    while len(firsts) < n:
-        drawn = draw(data, rng)
-        if drawn not in firsts:
-            firsts.append(drawn)
-    return firsts[:n]
+    while True:
+        yield draw(data, rng)
 
 
 def _designed(data: TrainingData) -> Iterator[StageRecipe]:

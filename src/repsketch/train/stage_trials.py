@@ -71,6 +71,7 @@ class StageTrials:
     rows: StageRows
     recipe: StageRecipe
     seed: int = 0
+    count: type[StageSizes] = StageSizes  # of bytes
 
     @property
     def data(self) -> TrainingData:
@@ -86,7 +87,7 @@ class StageTrials:
     def sizes(self) -> StageSizes:
         """Sizes of models of this recipe."""
         data = self.data
-        return StageSizes(self.recipe, self.inputs, data.n_outputs, data.task, bool(np.ptp(data.unit) == 0))
+        return self.count(self.recipe, self.inputs, data.n_outputs, data.task, bool(np.ptp(data.unit) == 0))
 
     def shape(self, budget: int) -> Shape | None:
         """The widest shape within the recipe's share of the budget, or None if none is so small."""

@@ -15,7 +15,7 @@ STEP_WORK, VALUE_WORK, TABLE_WORK, RELU_WORK, ROW_WORK, OUTPUT_WORK, WEIGHT_WORK
 FIXED_SHARE = 0.2
 WORK_PER_STEP = 2_500  # of a model of about 1 KB, which is trained for all steps; larger ones for fewer
 MIN_STEP_SHARE = 1 / 12  # of the steps, for the largest models
-MAX_EPOCHS = 200
+MAX_EPOCHS = 600
 
 
 def work_of_step(shape: Shape, n_values: int, n_outputs: int, n_rows: int) -> float:

@@ -38,8 +38,8 @@ def made(monkeypatch):
     made = []
 
     class Listed(RecipeFitter):
-        def __init__(self, *args):
-            super().__init__(*args)
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
             made.append(self)
 
     monkeypatch.setattr(search, "RecipeFitter", Listed)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +41,22 @@ class Table:
     y_test: np.ndarray
     n_categories: Mapping[int, int] = field(default_factory=dict)
     note: str = ""
+
+    def raw(self, X: np.ndarray) -> Any:
+        """Rows (n, d) as a user has them: an array; or a frame in which categories are text, where there are any."""
+        if not self.n_categories:
+            return X
+        polars = require("polars", "cli")
+        columns = {}
+        for place in range(X.shape[1]):
+            name, column = f"column {place}", X[:, place]
+            if place in self.n_categories:
+                labels = [f"{label:05d}" for label in range(self.n_categories[place])]
+                cells = [None if label != label else labels[int(label)] for label in column]
+                columns[name] = polars.Series(name, cells, polars.Enum(labels))
+            else:
+                columns[name] = polars.Series(name, column)
+        return polars.DataFrame(columns)
 
     @property
     def n_classes(self) -> int:

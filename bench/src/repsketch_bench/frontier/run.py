@@ -10,18 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from repsketch.compare.tuning import tuned
+from repsketch import compress
 from repsketch.errors import InputError
 from repsketch.files import write_atomically
 from repsketch.sketch import CompiledSketch
 from repsketch.train.search import search
 from repsketch.train.training_data import TrainingData
-from repsketch.train.trials import Trial
 
 from .. import jobs as any_jobs
 from ..jobs import Store
 from ..peers import PEERS
-from .ablation import ABLATIONS, Ablation
+from .ablation import ABLATIONS
 from .case import Case, Job, soft_labels_path
 from .settings import OURS, SECONDS
 
@@ -72,8 +71,12 @@ def run_job(job: Job, cache: Path) -> dict[str, Any]:
     else:
         if not path.exists():  # the teacher's result was restored, its soft labels were not
             _teach(case, path)
-        data = case.taught(np.load(path, allow_pickle=False))
-        entries = _peer(case, data, job) if job.method in PEERS else _ours(case, data, job)
+        soft_labels = np.load(path, allow_pickle=False)
+        if job.method == OURS:
+            entries = _ours(case, soft_labels, job)
+        else:
+            data = case.taught(soft_labels)
+            entries = _peer(case, data, job) if job.method in PEERS else _ablated(case, data, job)
         found = {str(budget): entry for budget, entry in entries}
     return {"found": found, "seconds": time.perf_counter() - started}
 
@@ -92,10 +95,38 @@ def _teach(case: Case, path: Path) -> dict[str, Any]:
     return found | sizes | {"metric": metric, "note": table.note}
 
 
-def _ours(case: Case, data: TrainingData, job: Job) -> Iterable[tuple[int, dict[str, Any]]]:
-    """The best sketch within every budget, rising; a smaller one that is better is taken again, as for peers."""
-    best: Trial | None = None
-    ablation = ABLATIONS.get(job.method, Ablation())
+def _ours(case: Case, soft_labels: np.ndarray, job: Job) -> Iterable[tuple[int, dict[str, Any]]]:
+    """What one call of ``compress`` returns at every budget; it gets what peers get, as a user would give it."""
+    table = case.table
+    X_train, X_test = table.raw(table.X_train), table.raw(table.X_test)
+    loss = "absolute_error" if table.task == "regression" else None
+    outputs = np.hstack([1.0 - soft_labels, soft_labels]) if table.n_classes == 2 else soft_labels
+    for budget in sorted(job.budgets):
+        started = time.perf_counter()
+        try:
+            sketch = compress(
+                outputs, X_train, table.y_train, budget=budget, task=table.task, loss=loss,
+                effort="fast" if job.is_quick else "normal", random_state=job.seed, progress=False,
+            )  # fmt: skip
+        except InputError as error:  # no sketch is so small
+            yield budget, {"reason": str(error)}
+            continue
+        seconds = time.perf_counter() - started
+        yield (
+            budget,
+            {
+                "nbytes": sketch.nbytes,
+                "score": case.score(sketch.outputs(X_test)),
+                "loss": sketch.summary.rows[0]["loss"],
+                "settings": {"name": repr(sketch)},
+                "seconds": seconds,
+            },
+        )
+
+
+def _ablated(case: Case, data: TrainingData, job: Job) -> Iterable[tuple[int, dict[str, Any]]]:
+    """The best sketch within every budget by a search with something switched off."""
+    ablation = ABLATIONS[job.method]
     data = ablation.data(data)
     for budget in sorted(job.budgets):
         started = time.perf_counter()
@@ -104,15 +135,14 @@ def _ours(case: Case, data: TrainingData, job: Job) -> Iterable[tuple[int, dict[
         except InputError as error:  # nothing of the kind is so small
             yield budget, {"reason": str(error)}
             continue
-        best = found[0] if best is None or found[0].loss < best.loss else best
         seconds = time.perf_counter() - started
         yield (
             budget,
             {
-                "nbytes": best.model.nbytes,
-                "score": case.score(CompiledSketch(best.model).outputs(case.table.X_test)),
-                "loss": best.loss,
-                "settings": {"name": best.name},
+                "nbytes": found[0].model.nbytes,
+                "score": case.score(CompiledSketch(found[0].model).outputs(case.table.X_test)),
+                "loss": found[0].loss,
+                "settings": {"name": found[0].name},
                 "n_tried": len(found),
                 "seconds": seconds,
             },
@@ -121,10 +151,8 @@ def _ours(case: Case, data: TrainingData, job: Job) -> Iterable[tuple[int, dict[
 
 def _peer(case: Case, data: TrainingData, job: Job) -> Iterable[tuple[int, dict[str, Any]]]:
     """The best model of one kind at every budget."""
-    kind, is_distilled = PEERS[job.method]
     started = time.perf_counter()
-    options: dict[str, Any] = {"seed": job.seed, "is_distilled": is_distilled, "is_quick": job.is_quick}
-    for budget, model in tuned(kind, data, job.budgets, **options):
+    for budget, model in PEERS[job.method].models(data, job.budgets, seed=job.seed, is_quick=job.is_quick):
         seconds = time.perf_counter() - started
         if model is None:
             yield budget, {"reason": f"nothing of this kind takes {budget} bytes or fewer"}

@@ -1,41 +1,51 @@
-"""Peers of a sketch: models of at most so many bytes, every number in its stored size, all tuned by one rule.
+"""Peers of a sketch: models of at most so many bytes, every number in its stored size.
 
-Each module fits one kind with ``fit(data, nbytes, seed=..., is_distilled=...)``, which gives a ``PeerModel`` or None.
+Networks are found by the search that finds sketches. All others are tuned by one rule, ``compare.tuning``: each module
+has a kind of ``PeerMethod`` and ``fit(data, nbytes, seed=..., is_distilled=...)``, a ``PeerModel`` or None.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from repsketch.compare.boosted import Boosted
 from repsketch.compare.linear import Linear
-from repsketch.compare.network import Network
 from repsketch.compare.peer import PeerModel
 from repsketch.compare.peers import fit_peers
-from repsketch.compare.tuning import PeerMethod, tune_each
+from repsketch.compare.tuning import PeerMethod, tune_each, tuned
+from repsketch.train.training_data import TrainingData
 
 from .forest import Forest
 from .fourier import Fourier
+from .networks import Networks
 from .prototypes import Prototypes
-from .pruned import Pruned
 
-__all__ = ["PEERS", "Peer", "PeerModel", "fit_peers", "tune_each"]
+__all__ = ["PEERS", "Peer", "PeerModel", "TunedPeer", "fit_peers", "tune_each"]
 
 
-class Peer(NamedTuple):
-    """A method that sketches are compared with."""
+@dataclass(frozen=True)
+class TunedPeer:
+    """A kind of model whose settings are tuned; ``is_distilled``: with the teacher's soft labels."""
 
     kind: type[PeerMethod]
     is_distilled: bool
 
+    def models(
+        self, data: TrainingData, budgets: Iterable[int], *, seed: int = 0, is_quick: bool = False
+    ) -> Iterator[tuple[int, PeerModel | None]]:
+        """Budgets in rising order, each with its best model; one that is better than a larger one is used again."""
+        return tuned(self.kind, data, budgets, seed=seed, is_distilled=self.is_distilled, is_quick=is_quick)
 
-#: By name. Kinds that are there once learn from the teacher, as sketches do.
-PEERS = {
-    "boosted": Peer(Boosted, False),
-    "boosted distilled": Peer(Boosted, True),
-    "network": Peer(Network, False),
-    "network distilled": Peer(Network, True),
-    "pruned": Peer(Pruned, True),
-    "prototypes": Peer(Prototypes, True),
-    "fourier": Peer(Fourier, True),
-    "linear": Peer(Linear, True),
-    "forest": Peer(Forest, True),
+
+Peer = TunedPeer | Networks
+#: Methods that sketches are compared with, by name. Kinds that are there once learn from the teacher, as sketches do.
+PEERS: dict[str, Peer] = {
+    "boosted": TunedPeer(Boosted, False),
+    "boosted distilled": TunedPeer(Boosted, True),
+    "network": Networks(False),
+    "network distilled": Networks(True),
+    "pruned": Networks(True, is_pruned=True),
+    "prototypes": TunedPeer(Prototypes, True),
+    "fourier": TunedPeer(Fourier, True),
+    "linear": TunedPeer(Linear, True),
+    "forest": TunedPeer(Forest, True),
 }
