@@ -14,6 +14,8 @@ import numpy as np
 from .checks import check_choice, check_number
 from .data.arrays import as_checked, check_not_empty
 from .data.frames import Columns, as_columns, collected
+from .data.repeats import arranged
+from .data.targets import as_labels
 from .errors import InputError, require
 from .lsh.generator import resolve_seed
 from .model.intervals import Intervals
@@ -67,7 +69,8 @@ def compress(
     loss : of a regression: "squared_error" (the default), "absolute_error", or "quantile" with its level ``quantile``
     metric : name of a scorer of scikit-learn by which sketches are chosen, such as "roc_auc" or "average_precision";
         None for the loss
-    sample_weight : (n,) weights of the rows
+    sample_weight : (n,) weights of the rows, from 0 up; in small arrays and sparse matrices a row of weight 2 is the
+        same as two rows, and the order of rows has no meaning
     class_weight : "balanced", or a dictionary from labels to weights
     effort : "fast", "normal" or "thorough": how many models to train, and for how long
     random_state : seed of everything random; the same seed gives the same bytes
@@ -131,6 +134,11 @@ def compress_with_effort(
     columns = as_columns(X)
     check_not_empty(columns.numbers)
     weights = goal.row_weights(len(columns.numbers))
+    y = None if y is None else as_labels(y)
+    if not isinstance(model, np.ndarray) and (y is None or y.shape[:1] == (len(columns.numbers),)):
+        X, y, weights, rows = arranged(X, y, weights)
+        columns = columns if rows is None else replace(columns, numbers=columns.numbers[rows])
+        goal = replace(goal, sample_weight=weights)
     unused = _unused(columns, progress)
     if model is None and y is not None:
         model = default_teacher(
@@ -144,7 +152,7 @@ def compress_with_effort(
         limit = min(MAX_SECONDS, clock.seconds_left / 3)
         soft_labels = out_of_fold_outputs(
             model, X, y, data.train_rows, targets.outputs, seed=seed, max_seconds=limit, progress=progress,
-            sample_weight=weights, n_threads=n_threads() if is_default(model) else 1,
+            sample_weight=weights, groups=data.groups, n_threads=n_threads() if is_default(model) else 1,
         )  # fmt: skip
         if soft_labels is not None:
             data = data.with_soft_labels(goal.reweighted(soft_labels, targets.labels, targets.classes))

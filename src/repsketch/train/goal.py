@@ -68,7 +68,7 @@ class Goal:
         if not np.isfinite(weights).all() or weights.min() < 0:
             raise InputError("sample_weight holds negative numbers, NaN or infinities; allowed are numbers from 0 up.")
         if not weights.any():
-            raise InputError("sample_weight is 0 for all rows; at least one row must count.")
+            raise InputError("sample_weight is 0 for all rows; allowed are weights that are not all zero.")
         return weights
 
     def options(self, task: str, labels: np.ndarray, classes: np.ndarray | None) -> dict[str, Any]:
