@@ -20,7 +20,7 @@ from ..train.budget import parse_budget
 from ..train.clock import Clock
 from .folder import output_folder
 from .summary import print_summary, summarize
-from .tables import check_text, read_test, split_table, thinned, with_forced_columns
+from .tables import check_text, read_test, split_table, thinned, with_forced_columns, with_weights
 from .terminal import printable
 
 _UNSUPPORTED = (".pt2", ".skops", ".joblib", ".pkl")
@@ -61,6 +61,9 @@ def compress(
     class_weight: Annotated[
         str | None, typer.Option(help="balanced: classes count alike, however few rows they have")
     ] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="column with the weights of the rows, numbers from 0 up; not predicted from")
+    ] = None,
     effort: Annotated[str, typer.Option(help="fast, normal or thorough: how long to search")] = "normal",
     test: Annotated[Path | None, typer.Option(help="table of test rows; by default a fifth of DATA")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="column to leave out; may be repeated")] = None,
@@ -100,7 +103,8 @@ def compress(
 
         Goal(loss, quantile, metric, None, class_weight)
         check_choice("effort", effort, EFFORTS)
-        table = with_forced_columns(read_table(data_file, target, drop=drop or (), encoding=encoding), use or ())
+        table = read_table(data_file, target, drop=drop or (), encoding=encoding)
+        table = with_forced_columns(with_weights(table, weights), use or ())
         if train and table.y is None:
             raise InputError(f"--train needs --target, the column of {table.name} to predict.")
         check_text(table)
@@ -113,7 +117,7 @@ def compress(
         if teacher_file is None:
             teacher = default_teacher(
                 train_table.X, train_table.y, task, seed=seed, time_limit=time_limit, progress=not as_json,
-                loss=loss, quantile=quantile,
+                loss=loss, quantile=quantile, sample_weight=train_table.weights,
             )  # fmt: skip
         else:
             teacher = open_onnx(teacher_file, train_table, task)
@@ -126,6 +130,7 @@ def compress(
             loss=loss,
             quantile=quantile,
             metric=metric,
+            sample_weight=train_table.weights,
             class_weight=class_weight,
             effort=effort,
             random_state=seed,

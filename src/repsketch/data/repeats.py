@@ -1,7 +1,7 @@
 """Rows that occur several times in small tables, and weights that say so.
 
 A row of the integer weight k is the same as k equal rows, and the order of rows means nothing: ``arranged`` puts small
-tables into one order, in which both are the same table. Equal rows are then kept on one side of every split of the
+tables into one order, in which both are the same table. Equal rows are then on one side of every split of the
 rows, so that nothing is scored on rows that it was trained on.
 """
 
@@ -47,8 +47,8 @@ def arranged(X: Any, y: Any, weights: np.ndarray | None) -> tuple[Any, Any, np.n
     if is_small:
         order = _order_of(some_rows(X, rows), None if y is None else np.asarray(y)[rows], counts)
         rows, counts = rows[order], counts[order]
-    kept = None if (counts == 1.0).all() else counts
-    return some_rows(X, rows), None if y is None else np.asarray(y)[rows], kept, rows
+    remaining = None if (counts == 1.0).all() else counts
+    return some_rows(X, rows), None if y is None else np.asarray(y)[rows], remaining, rows
 
 
 def groups_of_equal(X: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -66,10 +66,10 @@ def groups_of_equal(X: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.where(is_large[groups], np.arange(n_rows), groups)
 
 
-def kept_together(order: np.ndarray, groups: np.ndarray) -> np.ndarray:
+def grouped(order: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """The rows (m,) in their order, each followed by the others of its group.
 
-    >>> kept_together(np.array([3, 1, 0, 2]), np.array([0, 1, 2, 0])).tolist()
+    >>> grouped(np.array([3, 1, 0, 2]), np.array([0, 1, 2, 0])).tolist()
     [3, 0, 1, 2]
     """
     firsts: dict[int, int] = {}

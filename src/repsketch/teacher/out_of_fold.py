@@ -89,7 +89,7 @@ def out_of_fold_outputs(
     reference : the outputs of the model itself: copies must have the same classes and number of outputs
     max_seconds : seconds that training may take; if it would take more, no copy is used
     sample_weight : (n,) weights of the rows; copies that take no weights are trained without
-    groups : (n,) numbers of groups of equal rows, which one copy predicts together
+    groups : (n,) numbers of groups of equal rows, which one copy predicts
     n_threads : copies that are trained side by side, for models of which that is known to be safe
 
     Returns

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ..data.repeats import groups_of_equal, kept_together
+from ..data.repeats import groups_of_equal, grouped
 from ..model.inputs import LARGEST_VALUE, Inputs
 from .candidates import Thresholds
 from .columns import find_kinds, projected_inputs, ranged_inputs, standard_inputs
@@ -80,7 +80,7 @@ class TrainingData:
 
         ``loss`` is that of a regression, None for the squared error.
         """
-        order = kept_together(np.random.default_rng([seed, 7]).permutation(len(X)), groups_of_equal(X, labels))
+        order = grouped(np.random.default_rng([seed, 7]).permutation(len(X)), groups_of_equal(X, labels))
         validation_rows = order[: min(int(VALIDATION_FRACTION * len(X)), MAX_VALIDATION_ROWS)]
         trains_on_all = len(validation_rows) < MIN_VALIDATION_ROWS  # too few rows for a validation set
         train_rows = order if trains_on_all else order[len(validation_rows) :]
@@ -123,7 +123,7 @@ class TrainingData:
     def folds(self, n: int, seed: int) -> "tuple[TrainingData, ...]":
         """The data split in ``n`` ways for cross-validation, in the first as here; nothing stops early."""
         first = replace(self, stops_early=False)
-        order = kept_together(np.random.default_rng([seed, 10]).permutation(self.train_rows), self.groups)
+        order = grouped(np.random.default_rng([seed, 10]).permutation(self.train_rows), self.groups)
         return first, *(replace(first, validation_rows=np.sort(part)) for part in np.array_split(order, n - 1))
 
     @cached_property
@@ -141,7 +141,7 @@ class TrainingData:
         """The same data with at most ``max_columns`` columns, those with the largest gain.
 
         The gain of a column is what the best split of its values gains on the best constant, on the training rows: as
-        many of them as can be read in a small part of ``seconds``.
+        many of them as can be read in a small share of ``seconds``.
         """
         if self.n_columns <= max_columns:
             return self

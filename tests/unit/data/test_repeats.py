@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from repsketch.data import repeats
-from repsketch.data.repeats import arranged, groups_of_equal, kept_together
+from repsketch.data.repeats import arranged, grouped, groups_of_equal
 from repsketch.teacher.out_of_fold import N_FOLDS, Fold
 from repsketch.train.training_data import TrainingData
 
@@ -95,7 +95,7 @@ def test_large_groups_are_split_like_other_rows():
 
 def test_without_equal_rows_nothing_moves():
     order = RNG.permutation(60)
-    np.testing.assert_array_equal(kept_together(order, np.arange(60)), order)
+    np.testing.assert_array_equal(grouped(order, np.arange(60)), order)
 
 
 def n_shared(one, other):
