@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200112L /* posix_memalign */
 /* test_trainer.c: trainings of all options, in memory of exactly the stated size, with parameters that learn and with
- * some that diverge; every instruction set gives the same bits. Run under the sanitizers. */
+ * some that diverge; every instruction set gives the same bits, and prints the digest that every processor gives. Run
+ * under the sanitizers. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,7 +18,12 @@ static int16_t values[N * N_VALUES];
 static float labels[N * N_OUTPUTS], soft_labels[N * N_OUTPUTS], weights[N];
 static int8_t directions[N_ROWS * WIDTH];
 static uint8_t shifts[N_ROWS];
+static uint32_t digest = 2166136261u; /* of all that was trained */
 static const float means[N_VALUES] = {3.0f, -20.0f, 0.0f}, deviations[N_VALUES] = {40.0f, 30.0f, 60.0f};
+
+static void add_to_digest(const void *numbers, size_t nbytes) { /* FNV-1a */
+    for (size_t i = 0; i < nbytes; i++) digest = (digest ^ ((const uint8_t *)numbers)[i]) * 16777619u;
+}
 
 static void fill(uint32_t n_outputs) {
     for (int i = 0; i < N * N_VALUES; i++) values[i] = (int16_t)(next_word() % 255) - 127;
@@ -68,7 +74,8 @@ static float *train(const rsk_trainer_shape *shape, const rsk_trainer_settings *
     expect(rsk_trainer_run(trainer, 5) == settings->n_steps, "no steps behind the last one");
     const double *losses;
     const uint32_t *steps;
-    expect(rsk_trainer_checks(trainer, &losses, &steps) > 0, "a check");
+    const uint32_t n_checks = rsk_trainer_checks(trainer, &losses, &steps);
+    expect(n_checks > 0, "a check");
     float *found = malloc(n * sizeof *found), *integers = malloc(n * sizeof *integers);
     memcpy(found, rsk_trainer_parameters(trainer), n * sizeof *found);
     rsk_trainer_scales scales;
@@ -78,6 +85,11 @@ static float *train(const rsk_trainer_shape *shape, const rsk_trainer_settings *
     int32_t *sums = malloc((size_t)n_terms * N * shape->n_outputs * sizeof *sums);
     rsk_trainer_outputs(trainer, values, N, 1, outputs, sums);
     rsk_trainer_outputs(trainer, values, N, 0, outputs, NULL);
+    if (isa == RSK_SCALAR) {
+        add_to_digest(found, n * sizeof *found);
+        add_to_digest(losses, n_checks * sizeof *losses);
+        add_to_digest(outputs, N * shape->n_outputs * sizeof *outputs);
+    }
     rsk_trainer_gradients(trainer, &rows, 1);
     free(outputs);
     free(sums);
@@ -265,6 +277,7 @@ int main(void) {
     test_gradients();
     test_training();
     test_refusals();
-    printf(n_failures == 0 ? "test_trainer: ok\n" : "test_trainer: %d failures\n", n_failures);
+    if (n_failures == 0) printf("test_trainer: digest %08lx, ok\n", (unsigned long)digest);
+    if (n_failures > 0) printf("test_trainer: %d failures\n", n_failures);
     return n_failures != 0;
 }

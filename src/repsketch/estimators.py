@@ -12,6 +12,7 @@ from .checks import check_choice
 from .compress import compress
 from .data.arrays import as_checked, check_not_masked
 from .data.frames import collected, is_frame
+from .data.repeats import arranged
 from .data.targets import as_labels
 from .errors import InputError
 from .predictor import to_choice, to_probabilities
@@ -46,8 +47,15 @@ class _SketchEstimator(BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _read(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """The table and the labels, checked. A frame stays one: its text is categories."""
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray | None, np.ndarray | None]:
+        """Table, labels and weights, checked and arranged, and the rows that they are, as from ``arranged``.
+
+        A frame stays one: its text is categories.
+        """
+        X, y = self._checked(X, y)
+        return arranged(X, y, Goal(sample_weight=sample_weight).row_weights(len(y)))
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         is_numeric = isinstance(self, RegressorMixin)
         X, y = as_checked(collected(X)), check_not_masked(y, "y")
         if not is_frame(X):
@@ -59,8 +67,13 @@ class _SketchEstimator(BaseEstimator):
             raise InputError(f"Found array with {len(labels)} sample(s); a minimum of 2 is required by {self!r:.40}.")
         return X, labels
 
-    def _fit(self, table: Any, y: np.ndarray, task: str, **goal: Any) -> None:
-        """Compress the teacher, trained first if there is none; ``goal``: loss, metric and weights of classes."""
+    def _fit(
+        self, table: Any, y: np.ndarray, weights: np.ndarray | None, rows: np.ndarray | None, task: str, **goal: Any
+    ) -> None:
+        """Compress the teacher, trained first if there is none; ``goal``: loss, metric and weights of classes.
+
+        ``rows`` are those of the user's table that ``table`` holds, or None for all of them.
+        """
         parse_budget(self.budget)  # invalid parameters are refused before anything is trained
         Goal(**goal)
         check_choice("effort", self.effort, EFFORTS)
@@ -69,11 +82,13 @@ class _SketchEstimator(BaseEstimator):
         if teacher is None:  # trained here and not in compress, because users may look at teacher_
             loss = {name: goal[name] for name in ("loss", "quantile") if name in goal}
             teacher = default_teacher(
-                table, y, task, seed=seed, time_limit=self.time_limit, progress=self.progress, **loss
-            )
+                table, y, task, seed=seed, time_limit=self.time_limit, progress=self.progress, sample_weight=weights,
+                **loss,
+            )  # fmt: skip
+        of_rows = teacher[rows] if isinstance(teacher, np.ndarray) and rows is not None else teacher
         sketch = compress(
-            teacher, table, y, budget=self.budget, task=task, effort=self.effort, random_state=seed,
-            time_limit=clock.limit_left, progress=self.progress, **goal,
+            of_rows, table, y, budget=self.budget, task=task, effort=self.effort, random_state=seed,
+            time_limit=clock.limit_left, progress=self.progress, sample_weight=weights, **goal,
         )  # fmt: skip
         self.teacher_, self.sketch_ = teacher, sketch
 
@@ -130,9 +145,12 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
         self.metric = metric
         self.class_weight = class_weight
 
-    def fit(self, X: Any, y: Any) -> "SketchClassifier":
-        """Fit the sketch to the teacher and the labels y (n,) on X (n, d), numbers, NaN, or a frame with text."""
-        X, y = self._read(X, y)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SketchClassifier":
+        """Fit the sketch to the teacher and the labels y (n,) on X (n, d), numbers, NaN, or a frame with text.
+
+        ``sample_weight`` (n,): weights of the rows, from 0 up.
+        """
+        X, y, weights, rows = self._read(X, y, sample_weight)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
@@ -148,7 +166,7 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
                     f"the teacher has the classes {np.array(known).tolist()}, y holds {self.classes_.tolist()}; "
                     "they must agree."
                 )
-        self._fit(X, y, "classification", metric=self.metric, class_weight=self.class_weight)
+        self._fit(X, y, weights, rows, "classification", metric=self.metric, class_weight=self.class_weight)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -204,10 +222,13 @@ class SketchRegressor(RegressorMixin, _SketchEstimator):
         self.quantile = quantile
         self.metric = metric
 
-    def fit(self, X: Any, y: Any) -> "SketchRegressor":
-        """Fit the sketch to the teacher and the values y (n,) on X (n, d), numbers, NaN, or a frame with text."""
-        X, y = self._read(X, y)
-        self._fit(X, y, "regression", loss=self.loss, quantile=self.quantile, metric=self.metric)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SketchRegressor":
+        """Fit the sketch to the teacher and the values y (n,) on X (n, d), numbers, NaN, or a frame with text.
+
+        ``sample_weight`` (n,): weights of the rows, from 0 up.
+        """
+        X, y, weights, rows = self._read(X, y, sample_weight)
+        self._fit(X, y, weights, rows, "regression", loss=self.loss, quantile=self.quantile, metric=self.metric)
         return self
 
     def predict(self, X: Any) -> np.ndarray:

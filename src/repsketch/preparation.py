@@ -6,7 +6,7 @@ search or several at other sizes share. Copies of the teacher are trained here, 
 
 import logging
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,8 @@ import numpy as np
 from .checks import check_choice, check_number
 from .data.arrays import as_checked, check_not_empty
 from .data.frames import Columns, as_columns, collected
+from .data.repeats import arranged
+from .data.targets import as_labels
 from .errors import require
 from .lsh.generator import resolve_seed
 from .parallel import n_threads
@@ -101,6 +103,11 @@ def prepare(
     columns = as_columns(X)
     check_not_empty(columns.numbers)
     weights = goal.row_weights(len(columns.numbers))
+    y = None if y is None else as_labels(y)
+    if not isinstance(model, np.ndarray) and (y is None or y.shape[:1] == (len(columns.numbers),)):
+        X, y, weights, rows = arranged(X, y, weights)
+        columns = columns if rows is None else replace(columns, numbers=columns.numbers[rows])
+        goal = replace(goal, sample_weight=weights)
     unused = left_out(columns, progress)
     if model is None and y is not None:
         model = default_teacher(
@@ -115,14 +122,13 @@ def prepare(
         limit = min(MAX_SECONDS, clock.seconds_left / 3)
         soft_labels = out_of_fold_outputs(
             model, X, y, data.train_rows, targets.outputs, seed=seed, max_seconds=limit, progress=progress,
-            sample_weight=weights, n_threads=n_threads() if is_default(model) else 1,
+            sample_weight=weights, groups=data.groups, n_threads=n_threads() if is_default(model) else 1,
         )  # fmt: skip
         is_unseen = soft_labels is not None
         if soft_labels is not None:
             data = data.with_soft_labels(goal.reweighted(soft_labels, targets.labels, targets.classes))
-    return Prepared(
-        columns, unused, targets, data.narrowed(MAX_COLUMNS), seed, clock, search_effort, progress, is_unseen
-    )
+    narrow = data.narrowed(MAX_COLUMNS, clock.seconds_left)
+    return Prepared(columns, unused, targets, narrow, seed, clock, search_effort, progress, is_unseen)
 
 
 def _training_data(

@@ -1,7 +1,8 @@
-"""The runtime on another processor: cross-compiled for 64-bit ARM by zig, run by qemu, the same bits."""
+"""Runtime and trainer on another processor: cross-compiled for 64-bit ARM by zig, run by qemu, the same bits."""
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -49,6 +50,15 @@ def test_the_c_tests_pass(folder):
     run(sys.executable, ROOT / "native/tests/write_seeds.py", folder / "seeds")
     assert run(QEMU, folder / "built/test_file") == "test_file: ok\n"
     assert "best isa neon, ok" in run(QEMU, folder / "built/test_predict", *sorted((folder / "seeds").glob("*.rsk")))
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler cc on this machine")
+def test_trainings_give_the_same_bits_as_here(folder, tmp_path):
+    """Parameters, validation losses and outputs of all options; the test itself compares NEON with plain C."""
+    run("sh", ROOT / "native/tests/build.sh", tmp_path, "-O2", env=os.environ | {"CC": "cc"})
+    here = run(tmp_path / "test_trainer")
+    assert re.fullmatch(r"test_trainer: digest [0-9a-f]{8}, ok\n", here)
+    assert run(QEMU, folder / "built/test_trainer") == here
 
 
 @pytest.mark.parametrize("seed", range(2 * len(THEMES)))

@@ -137,9 +137,9 @@ def test_intervals_and_the_comparison_are_of_the_model_that_was_validated(search
     """The deployed one was trained on the validation rows, too, and would look better there than it is."""
     X, y = load_diabetes(return_X_y=True)
     monkeypatch.setattr(quick, "fit_peers", lambda *_, **__: ([], {}))
-    sketch = rs.compress(None, X, y, budget="300B", **QUICK)
+    sketch = rs.compress(None, X, y, budget="300B", random_state=1, progress=False)
     data, (trial, *_) = searched["data"], searched["trials"]
-    rows = data.validation_rows
+    X, y, rows = data.X, (data.labels * data.unit + data.middle)[:, 0], data.validation_rows
     fitted, deployed = (CompiledSketch(model) for model in (trial.fitted, trial.retrained))
     assert np.abs(fitted.predict(X[rows]) - deployed.predict(X[rows])).max() > 0.1
     assert sketch.summary.rows[0]["score"] == pytest.approx(r2_score(y[rows], fitted.predict(X[rows])))
@@ -344,11 +344,35 @@ BAD = {
     ),
     "task": (lambda X, y: rs.compress(None, X, y, task="ranking"), "task='ranking'"),
     "time_limit": (lambda X, y: rs.compress(None, X, y, time_limit=0), "time_limit"),
+    "loss": (lambda X, y: rs.compress(None, X, y, loss="mse"), "loss='mse'; allowed are 'squared_error'"),
+    "loss of a classification": (lambda X, y: rs.compress(None, X, y, loss="squared_error"), "is for regressions"),
+    "metric": (lambda X, y: rs.compress(None, X, y, metric="accurracy"), "did you mean 'accuracy'"),
+    "metric of two classes": (lambda X, y: rs.compress(None, X, y, metric="roc_auc"), "scored by 'roc_auc_ovo'"),
+    "metric of classes": (
+        lambda X, y: rs.compress(None, X, X[:, 0], metric="roc_auc"),
+        "metric='roc_auc' scores classifications; this is a regression",
+    ),
+    "negative weights": (lambda X, y: rs.compress(None, X, y, sample_weight=-np.ones(150)), "holds negative numbers"),
+    "too few weights": (
+        lambda X, y: rs.compress(None, X, y, sample_weight=np.ones(149)),
+        r"sample_weight has shape \(149,\); needed is one number for each of 150 rows",
+    ),
+    "weights of 0": (lambda X, y: rs.compress(None, X, y, sample_weight=np.zeros(150)), "0 for all rows"),
+    "weights that are text": (lambda X, y: rs.compress(None, X, y, sample_weight=["a"] * 150), "no number"),
+    "weight of no class": (
+        lambda X, y: rs.compress(None, X, y, class_weight={7: 2.0}),
+        r"class_weight names 7; allowed are the classes \[0, 1, 2\]",
+    ),
+    "weights of classes, of a regression": (
+        lambda X, y: rs.compress(None, X, X[:, 0], class_weight="balanced"),
+        "class_weight is for classifications; this is a regression",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input(name):
+    """One line says what was given and what is allowed."""
     call, message = BAD[name]
     X, y = load_iris(return_X_y=True)
     with pytest.raises(RepSketchError, match=message) as caught:

@@ -4,7 +4,12 @@ import numpy as np
 import pandas
 import pytest
 from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from repsketch import SketchClassifier, SketchRegressor, compress
 from repsketch.errors import InputError, TeacherError
@@ -170,3 +175,85 @@ def test_a_teacher_with_several_outputs_is_refused_for_regression(data):
     teacher = LinearRegression().fit(X, np.column_stack([values, values]))
     with pytest.raises(InputError, match="2 outputs"):
         SketchRegressor(teacher, **QUICK).fit(X, values)
+
+
+class TestWeights:
+    """Weights of rows: those of scikit-learn's checks, on more than the 15 rows that these have."""
+
+    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+    def test_a_weight_is_a_number_of_rows(self, data, kind):
+        X, values = data[0][:150], data[1][:150]
+        rng = np.random.default_rng(0)
+        weights, shuffled = rng.integers(0, 4, 150), rng.permutation(150)
+        rows = np.repeat(np.arange(150), weights)
+        for estimator, y in ((SketchRegressor(**QUICK), values), (SketchClassifier(**QUICK), labels_of(values, 3))):
+            weighted = clone(estimator).fit(kind(X[shuffled]), y[shuffled], weights[shuffled])
+            repeated = clone(estimator).fit(kind(X[rows]), y[rows])
+            plain = clone(estimator).fit(kind(X), y)
+            outputs = [model.sketch_.outputs(X).tobytes() for model in (weighted, repeated, plain)]
+            assert outputs[0] == outputs[1] != outputs[2]
+
+    def test_of_large_tables_weights_count_as_rows(self):
+        """Beyond 1,000 rows not to the bit."""
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(2_000, 1)), rng.random(2_000) < 0.5
+        weights = np.where(y, 3.0, 1.0)
+        model = SketchClassifier(**QUICK).fit(X, y, weights)
+        for fitted in (model, model.teacher_):
+            assert fitted.predict_proba(X)[:, 1].mean() == pytest.approx(0.75, abs=0.05)
+
+    def test_a_class_without_weight_is_no_class(self, data):
+        X, values = data
+        y = labels_of(values, 3)
+        model = SketchClassifier(**QUICK).fit(X, y, (y < 2).astype(float))
+        assert model.classes_.tolist() == [0, 1]
+        with pytest.raises(InputError, match="one class only"):
+            SketchClassifier(**QUICK).fit(X, y, y == 2)
+
+    @pytest.mark.parametrize(
+        ("weights", "said"), [(np.ones(3), r"shape \(3,\)"), (-np.ones(400), "negative"), (["a"] * 400, "no number")]
+    )
+    def test_wrong_weights_are_refused(self, data, weights, said):
+        X, values = data
+        with pytest.raises(InputError, match=said):
+            SketchRegressor(**QUICK).fit(X, values, weights)
+
+    def test_outputs_of_a_teacher_follow_their_rows(self, data):
+        X, values = data
+        weights = np.where(X[:, 3] > 0, 2.0, 0.0)
+        model = SketchRegressor(values.copy(), **QUICK).fit(X, values, weights)
+        assert model.score(X, values) > 0.9
+
+    def test_weights_are_routed(self, data):
+        """A Pipeline in a search passes them on where they are asked for, and nowhere else."""
+        X, values = data
+        weights = np.random.default_rng(0).random(400)
+        with config_context(enable_metadata_routing=True):
+            seen = []
+
+            class Watched(SketchRegressor):
+                def fit(self, X, y, sample_weight=None):
+                    seen.append(None if sample_weight is None else len(sample_weight))
+                    return super().fit(X, y, sample_weight)
+
+            for is_asked in (True, False):
+                model = Watched(**QUICK).set_fit_request(sample_weight=is_asked).set_score_request(sample_weight=True)
+                found = cross_validate(
+                    make_pipeline(StandardScaler().set_fit_request(sample_weight=True), model),
+                    X, values, params={"sample_weight": weights}, cv=2,
+                )  # fmt: skip
+                assert found["test_score"].min() > 0.5
+            assert seen == [200, 200, None, None]
+
+
+def test_a_grid_of_metrics_and_weights_of_classes(data):
+    X, values = data
+    y = np.where(values > 1.5, "rare", "usual")
+    grid = {"metric": [None, "average_precision", "balanced_accuracy"], "class_weight": [None, "balanced"]}
+    found = GridSearchCV(SketchClassifier(**QUICK), grid, cv=2, scoring="balanced_accuracy").fit(X, y)
+    assert len(found.cv_results_["params"]) == 6
+    scores = dict(zip(map(str, found.cv_results_["params"]), found.cv_results_["mean_test_score"], strict=True))
+    assert min(scores.values()) > 0.6
+    assert found.best_params_["class_weight"] == "balanced"
+    best = found.best_estimator_
+    assert best.sketch_.summary.metric == (found.best_params_["metric"] or "accuracy")

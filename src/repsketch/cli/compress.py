@@ -31,6 +31,7 @@ from .options import (
     TimeLimit,
     Train,
     Use,
+    Weights,
     read_training_table,
     split_files,
     teacher_name,
@@ -63,6 +64,7 @@ def compress(
     quantile: Quantile = None,
     metric: Metric = None,
     class_weight: ClassWeight = None,
+    weights: Weights = None,
     effort: Effort = "normal",
     test: Annotated[Path | None, typer.Option(help="table of test rows; by default a fifth of DATA")] = None,
     drop: Drop = None,
@@ -88,7 +90,9 @@ def compress(
     room = (parse_budget(LARGEST_SIZE) if nbytes is None else nbytes) + METADATA_NBYTES
     with output_folder(output, room, FILES) as (sketch_file, summary_file):
         settings.check()
-        table = read_training_table(data_file, target, drop=drop, use=use, encoding=encoding, needs_target=train)
+        table = read_training_table(
+            data_file, target, drop=drop, use=use, weights=weights, encoding=encoding, needs_target=train
+        )
         train_table, test_table = (
             split_table(table, seed) if test is None else (table, read_test(test, table, encoding))
         )
@@ -97,8 +101,13 @@ def compress(
             train_table = thinned(train_table, time_limit, seed)
         teacher = settings.teacher(teacher_file, train_table)
         sketch = compress_model(
-            teacher, train_table.X, train_table.y, budget=nbytes, tolerance=tolerance, **settings.keywords(clock)
-        )
+            teacher,
+            train_table.X,
+            train_table.y,
+            budget=nbytes,
+            tolerance=tolerance,
+            **settings.keywords(train_table, clock),
+        )  # fmt: skip
         name = teacher_name(teacher_file)
         content = sketch.to_bytes({"target": table.target, "teacher": name})
         summary = {

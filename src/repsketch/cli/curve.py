@@ -32,6 +32,7 @@ from .options import (
     TimeLimit,
     Train,
     Use,
+    Weights,
     read_training_table,
     split_files,
     teacher_name,
@@ -56,6 +57,7 @@ def curve(
     quantile: Quantile = None,
     metric: Metric = None,
     class_weight: ClassWeight = None,
+    weights: Weights = None,
     effort: Effort = "normal",
     drop: Drop = None,
     use: Use = None,
@@ -77,11 +79,13 @@ def curve(
     names = (SUMMARY, *PLOTS, *map(sketch_name, sizes))
     with output_folder(output, sizes[-1] + METADATA_NBYTES, names):
         settings.check()
-        full = read_training_table(data_file, target, drop=drop, use=use, encoding=encoding, needs_target=train)
+        full = read_training_table(
+            data_file, target, drop=drop, use=use, weights=weights, encoding=encoding, needs_target=train
+        )
         started, clock = time.monotonic(), Clock(time_limit)
         table = full if time_limit is None else thinned(full, time_limit, seed)
         teacher = settings.teacher(teacher_file, table)
-        found = find_frontier(teacher, table.X, table.y, budgets=sizes, **settings.keywords(clock))
+        found = find_frontier(teacher, table.X, table.y, budgets=sizes, **settings.keywords(table, clock))
         contents = {
             sketch_name(budget): sketch.to_bytes({"target": table.target, "teacher": teacher_name(teacher_file)})
             for budget, sketch in found.sketches.items()

@@ -16,7 +16,7 @@ from ..data.tables import Table, read_table
 from ..errors import InputError, require
 from ..predictor import TASKS
 from ..train.clock import Clock
-from .tables import check_text, with_forced_columns
+from .tables import check_text, with_forced_columns, with_weights
 from .terminal import printable
 
 _UNSUPPORTED = (".pt2", ".skops", ".joblib", ".pkl")
@@ -38,6 +38,9 @@ Metric = Annotated[
     str | None, typer.Option(help="scorer of scikit-learn that sketches are chosen by, such as roc_auc or r2")
 ]
 ClassWeight = Annotated[str | None, typer.Option(help="balanced: classes count alike, however few rows they have")]
+Weights = Annotated[
+    str | None, typer.Option(help="column with the weights of the rows, numbers from 0 up; not predicted from")
+]
 Effort = Annotated[str, typer.Option(help="fast, normal or thorough: how long to search")]
 Drop = Annotated[list[str] | None, typer.Option(help="column to leave out; may be repeated")]
 Use = Annotated[
@@ -94,15 +97,15 @@ class Settings:
             return open_onnx(file, table, self.task)
         return default_teacher(
             table.X, table.y, self.task, seed=self.seed, time_limit=self.time_limit, progress=self.progress,
-            loss=self.loss, quantile=self.quantile,
+            loss=self.loss, quantile=self.quantile, sample_weight=table.weights,
         )  # fmt: skip
 
-    def keywords(self, clock: Clock) -> dict[str, Any]:
-        """The keywords of ``compress`` and ``frontier``; they get the time that is left."""
+    def keywords(self, table: Table, clock: Clock) -> dict[str, Any]:
+        """The keywords of ``compress`` and ``frontier`` for a table; they get the time that is left."""
         return {
             "task": self.task, "loss": self.loss, "quantile": self.quantile, "metric": self.metric,
-            "class_weight": self.class_weight, "effort": self.effort, "random_state": self.seed,
-            "time_limit": clock.limit_left, "progress": self.progress,
+            "sample_weight": table.weights, "class_weight": self.class_weight, "effort": self.effort,
+            "random_state": self.seed, "time_limit": clock.limit_left, "progress": self.progress,
         }  # fmt: skip
 
 
@@ -112,11 +115,13 @@ def read_training_table(
     *,
     drop: Collection[str] | None,
     use: Collection[str] | None,
+    weights: str | None,
     encoding: str | None,
     needs_target: bool,
 ) -> Table:
     """The table with the columns that the options name, whose text a file can hold."""
-    table = with_forced_columns(read_table(path, target, drop=drop or (), encoding=encoding), use or ())
+    table = with_weights(read_table(path, target, drop=drop or (), encoding=encoding), weights)
+    table = with_forced_columns(table, use or ())
     if needs_target and table.y is None:
         raise InputError(f"--train needs --target, the column of {table.name} to predict.")
     check_text(table)

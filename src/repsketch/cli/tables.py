@@ -56,6 +56,24 @@ def with_forced_columns(table: Table, use: Collection[str]) -> Table:
     return replace(table, X=table.X.cast(kinds))
 
 
+def with_weights(table: Table, column: str | None) -> Table:
+    """The table with this column as the weights of its rows, and no column of X any more."""
+    if column is None:
+        return table
+    if not is_frame(table.X) or column not in table.X.columns:
+        names = listed(table.X.columns) if is_frame(table.X) else "columns without names"
+        raise InputError(f"{table.name} has no column {column!r} of weights; it has {names}.")
+    if column in table.text_columns or table.X[column].has_nulls():
+        raise InputError(
+            f"column {column!r} of {table.name} holds text or missing values; allowed are numbers from 0 up."
+        )
+    require("sklearn", "train")
+    from ..train.goal import Goal
+
+    weights = Goal(sample_weight=table.X[column].to_numpy()).row_weights(table.n_rows)
+    return replace(table, X=table.X.drop(column), weights=weights)
+
+
 def check_text(table: Table) -> None:
     """Refuse, before anything is trained, text that a .rsk file cannot hold: too long, or with a NUL."""
     names = [*(table.X.columns if is_frame(table.X) else ()), table.target or ""]

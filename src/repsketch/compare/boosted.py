@@ -126,7 +126,9 @@ class Boosted(PeerMethod):
         while not is_finished:
             n_before = len(leaves) // n_outputs
             for _ in range(ROUNDS_PER_CHECK):
-                is_finished = booster.update(fobj=fobj) or is_finished
+                is_finished = booster.update(fobj=fobj) or self.is_late() or is_finished
+                if is_finished:
+                    break
             leaves = _leaves_of(booster)
             n_rounds = len(leaves) // n_outputs
             options = {"start_iteration": n_before, "num_iteration": n_rounds - n_before, "num_threads": 1}

@@ -1,6 +1,6 @@
 """Linear models for every loss: Newton's method with an L2 penalty, then int8 weights with one step an output."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import require
 from ..model.numbers import decode_bfloat16, encode_bfloat16
+from ..train.clock import never
 from ..train.objective import Objective
 from ..train.training_data import TrainingData
 from .features import Features
@@ -63,7 +64,7 @@ class Linear(PeerMethod):
     def _fit(self, setting: Settings) -> PeerModel:
         data, features = self.data, self.features
         objective = data.objective(data.train_rows, setting["mixture"])
-        weights = fit_weights(self._columns, objective, setting["penalty"]) * data.unit
+        weights = fit_weights(self._columns, objective, setting["penalty"], is_late=self.is_late) * data.unit
         numbers, steps = to_int8(weights[:-1])
         offset = stored_offset(data, weights[-1] + data.middle)
         stored = {**features.stored, "weights": numbers, "steps": steps, "offset": offset}
@@ -76,10 +77,17 @@ class Linear(PeerMethod):
         return PeerModel(self.name, outputs, stored, loss, setting | {"widths": [len(numbers), data.n_outputs]})
 
 
-def fit_weights(columns: np.ndarray, objective: Objective, penalty: float, max_direct: int = MAX_DIRECT) -> np.ndarray:
+def fit_weights(
+    columns: np.ndarray,
+    objective: Objective,
+    penalty: float,
+    max_direct: int = MAX_DIRECT,
+    is_late: Callable[[], bool] = never,
+) -> np.ndarray:
     """Weights (D + 1, C) of columns (n, D + 1), the last of them all ones, that minimise the penalised mean loss.
 
     The last weight, the intercept, has no penalty. Up to ``max_direct`` columns, Newton steps are solved directly.
+    Once ``is_late``, no further step is made.
 
     >>> from repsketch.train.objective import Squared
     >>> x = np.array([[0.0], [1.0], [2.0]], np.float32)
@@ -97,7 +105,7 @@ def fit_weights(columns: np.ndarray, objective: Objective, penalty: float, max_d
         step = -solve_newton(columns, curvature, penalties, gradient, max_direct)
         change = _times(columns, step)
         descent, size = float((gradient * step).sum()), 1.0
-        if -descent < MIN_DECREASE:
+        if -descent < MIN_DECREASE or is_late():
             break
         # Convex: a step is short enough while the loss still falls at its end, or rises at most half as fast.
         for _ in range(MAX_HALVINGS):

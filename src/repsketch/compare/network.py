@@ -123,7 +123,9 @@ class Network(PeerMethod):
     def fit_each(self, wanted: list[tuple[Any, Settings]]) -> list[PeerModel | None]:
         """Networks of these shapes and settings, side by side; None where the training diverged."""
         with Workers() as workers:
-            return workers.map([partial(self._fit, *pair, workers.is_stopped) for pair in wanted])
+            return workers.map(
+                [partial(self._fit, *pair, lambda: workers.is_stopped() or self.is_late()) for pair in wanted]
+            )
 
     def _fit(self, shape: Shape, setting: Settings, is_stopped: Callable[[], bool]) -> PeerModel | None:
         data, trials = self.data, self._trials(setting)

@@ -2,18 +2,24 @@
 
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 
+import numpy as np
+
+from ..train.clock import Clock
 from ..train.training_data import TrainingData
 from .boosted import Boosted
 from .histogram import HistogramBoosted
 from .linear import Linear
 from .network import Network
 from .peer import PeerModel
-from .tuning import PeerMethod, tuned
+from .tuning import SCREENING_ROWS, PeerMethod, tuned
 
+NO_TIME = "no time left"
 MIN_NETWORK_SECONDS = 2.0  # with less time, the network is left out
+MIN_SECONDS = 0.1  # that a peer has when the time is over: enough for a cheap fit
+VALUES_PER_SECOND = 1_000_000  # of training rows, at most, for every second that a peer has
 STEP_SHARE = 0.3  # of the steps of a full tuning, for networks
 
 
@@ -22,9 +28,9 @@ def fit_peers(
 ) -> tuple[list[PeerModel], dict[str, str]]:
     """The best peer of each kind within ``nbytes`` bytes, distilled if there is a teacher; and those left out, and why.
 
-    ``until`` is a time of ``time.monotonic``. Once it has passed, each kind gets one cheap fit. Where LightGBM is not
-    installed, scikit-learn grows the trees. A peer whose library raises an error is left out; its warnings are not
-    shown.
+    ``until`` is a time of ``time.monotonic``. Peers have equal shares of the time until then, and fits are cut short
+    when theirs is over; once it has passed, each kind gets one cheap fit. Where LightGBM is not installed,
+    scikit-learn grows the trees. A peer whose library raises an error is left out; its warnings are not shown.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(400, 3)).astype(np.float32)
@@ -42,15 +48,19 @@ def fit_peers_at(
     """``fit_peers`` at every budget, in rising order; fits are shared between budgets."""
     found: dict[int, tuple[list[PeerModel], dict[str, str]]] = {nbytes: ([], {}) for nbytes in sorted(budgets)}
     boosted: type[PeerMethod] = HistogramBoosted if find_spec("lightgbm") is None else Boosted
-    for kind in (boosted, Network, Linear):
+    kinds: tuple[type[PeerMethod], ...] = (boosted, Network, Linear)
+    for number, kind in enumerate(kinds):
         left = until - time.monotonic()
         models: dict[int, PeerModel | None] = {}
-        reason = "no time left"
+        reason = NO_TIME
         if kind is not Network or left >= MIN_NETWORK_SECONDS * len(found):
+            seconds = max(left / (len(kinds) - number), MIN_SECONDS)
+            is_late = Clock(seconds if np.isfinite(seconds) else None).is_past(1.0)
             try:
-                models = _tuned(kind, data, list(found), seed, until)
+                models = _tuned(kind, rows_in_time(data, seconds, seed), list(found), seed, left <= 0, is_late)
             except Exception as error:  # no error of another library may fail the user's model
-                reason = f"{type(error).__name__}: {str(error).splitlines()[0][:80] if str(error) else ''}"
+                if not is_late():
+                    reason = f"{type(error).__name__}: {str(error).splitlines()[0][:80] if str(error) else ''}"
         for nbytes, (peers, left_out) in found.items():
             model = models.get(nbytes)
             if model is not None:
@@ -61,18 +71,29 @@ def fit_peers_at(
 
 
 def _tuned(
-    kind: type[PeerMethod], data: TrainingData, budgets: list[int], seed: int, until: float
+    kind: type[PeerMethod],
+    data: TrainingData,
+    budgets: list[int],
+    seed: int,
+    is_hurried: bool,
+    is_late: Callable[[], bool],
 ) -> dict[int, PeerModel | None]:
     """The best model of a kind at each budget, rising, for which there is time; None where none is so small."""
     found: dict[int, PeerModel | None] = {}
-    is_hurried = time.monotonic() >= until
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for nbytes, model in tuned(
             kind, data, budgets, seed=seed, is_distilled=data.soft_labels is not None,
-            is_quick=True, is_hurried=is_hurried, step_share=STEP_SHARE,
+            is_quick=True, is_hurried=is_hurried, step_share=STEP_SHARE, is_late=is_late,
         ):  # fmt: skip
             found[nbytes] = model
-            if time.monotonic() >= until and not is_hurried:
+            if is_late() and not is_hurried:
                 break
     return found
+
+
+def rows_in_time(data: TrainingData, seconds: float, seed: int) -> TrainingData:
+    """The data with as many training rows as a peer reads in a few seconds."""
+    if not np.isfinite(seconds):
+        return data
+    return data.subset(max(SCREENING_ROWS, int(VALUES_PER_SECOND * seconds / data.n_values)), seed)

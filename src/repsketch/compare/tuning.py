@@ -5,7 +5,7 @@ compared by validation loss. A fit made for one budget is used at the others.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..train.clock import never
 from ..train.effort import MAX_RETRAINED_ROWS
 from ..train.training_data import TrainingData
 from .peer import PeerModel
@@ -37,6 +38,7 @@ class PeerMethod(ABC):
     largest : the largest budget, in bytes
     is_screening : cheap fits, to compare settings
     step_share : share of the usual steps of gradient descent
+    is_late : True once the time is over: fits are then cut short or given up
     """
 
     name: str
@@ -50,11 +52,13 @@ class PeerMethod(ABC):
         largest: int,
         is_screening: bool,
         step_share: float = 1.0,
+        is_late: Callable[[], bool] = never,
     ) -> None:
         if is_distilled and data.soft_labels is None:
             raise InputError("is_distilled=True, but the data have no soft labels; pass them, or is_distilled=False.")
         self.data, self.seed, self.is_distilled = data, seed, is_distilled
         self.largest, self.is_screening, self.step_share = largest, is_screening, step_share
+        self.is_late = is_late
         self._fitted: dict[Hashable, PeerModel | None] = {}
 
     @cached_property
@@ -127,15 +131,18 @@ def tuned(
     is_quick: bool = False,
     is_hurried: bool = False,
     step_share: float = 1.0,
+    is_late: Callable[[], bool] = never,
 ) -> Iterator[tuple[int, PeerModel | None]]:
     """Budgets in rising order, each with its best model.
 
     Fits are shared between budgets, and a model that is better than all larger ones is used again. A quick tuning
-    compares few settings, a hurried one fits a single setting.
+    compares few settings, a hurried one fits a single setting. Once ``is_late``, no further fits are begun.
     """
     budgets = sorted(budgets)
     few = data.subset(SCREENING_ROWS, seed)
-    options: dict[str, Any] = {"seed": seed, "is_distilled": is_distilled, "step_share": step_share}
+    options: dict[str, Any] = {
+        "seed": seed, "is_distilled": is_distilled, "step_share": step_share, "is_late": is_late,
+    }  # fmt: skip
     screening, final = (
         kind(rows, **options, largest=max(budgets), is_screening=is_screening)
         for rows, is_screening in ((few, True), (data, False))
@@ -164,6 +171,7 @@ def _best(
     if not tried:
         return None
     order = np.argsort([model.loss for _, model in tried], kind="stable")
+    n_final = 0 if final.is_late() else n_final
     again = final.fit_all([tried[place][0] for place in order[:n_final]], nbytes)
     found = [(*tried[order[0]], True), *((setting, model, False) for setting, model in again)]
     setting, model, is_screening = min(found, key=lambda entry: entry[1].loss)

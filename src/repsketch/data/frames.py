@@ -100,6 +100,18 @@ def as_columns(X: Any, name: str = "X", known: Columns | None = None) -> Columns
     return Columns(numbers, names, categories, used, tuple(kinds))
 
 
+def some_rows(X: Any, rows: np.ndarray) -> Any:
+    """Some rows (m,) of a table of any kind, as a table of that kind.
+
+    >>> some_rows([[1, 2], [3, 4]], np.array([1, 1])).tolist()
+    [[3, 4], [3, 4]]
+    """
+    if is_frame(X):
+        frame = require("narwhals", "frames").from_native(X, eager_only=True)
+        return frame[rows.tolist()].to_native()
+    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
+
+
 def read_row(row: Any, known: Columns, name: str = "row") -> np.ndarray:
     """One row, float32 (d,): by name from a mapping or a pandas Series, else entry by entry in the columns' order.
 

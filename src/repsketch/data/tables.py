@@ -28,12 +28,14 @@ class Table:
     X : (n, d) polars frame, array or CSR matrix
     y : (n,) numbers, booleans or text; None without a target
     target : name of y
+    weights : (n,) float64 weights of the rows, or None
     """
 
     name: str
     X: Any
     y: np.ndarray | None = None
     target: str | None = None
+    weights: np.ndarray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -49,7 +51,8 @@ class Table:
 
     def take(self, rows: np.ndarray) -> "Table":
         """Some of the rows."""
-        return replace(self, X=self.X[rows], y=None if self.y is None else self.y[rows])
+        y, weights = (None if each is None else each[rows] for each in (self.y, self.weights))
+        return replace(self, X=self.X[rows], y=y, weights=weights)
 
     def ordered_as(self, other: "Table") -> "Table":
         """The same rows with the columns of ``other``, in its order."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from threadpoolctl import threadpool_limits  # comes with scikit-learn
@@ -30,6 +30,8 @@ MIN_ROWS_PER_CLASS = 10  # with fewer rows of some class, neither
 MIN_THREADED_CELLS = 5_000_000  # cells of a table from which several threads are faster
 MIN_SLOW_SECONDS = 2.0  # with less time, the learning rate is higher
 FIRST_TREES = 5  # grown before the time they took is measured
+FIRST_ROWS, ROW_FACTOR = 500, 4  # of the first measured fit, and how many times more each further one has
+ROW_SHARE = 0.2  # of the time: more rows are tried if one tree of them can be expected within it
 
 _log = logging.getLogger(__name__)
 
@@ -201,6 +203,10 @@ def _grow(
         trees.fit(numbers, y, weights)
         return
     max_trees, n_trees, started = trees.max_iter, min(FIRST_TREES, trees.max_iter), time.monotonic()
+    if len(y) > FIRST_ROWS:
+        rows, is_slow = _rows_in_time(trees, numbers, y, seconds)
+        numbers, y, weights = numbers[rows], y[rows], None if weights is None else weights[rows]
+        n_trees = 1 if is_slow else n_trees
     trees.set_params(warm_start=True)
     while True:
         trees.set_params(max_iter=n_trees).fit(numbers, y, weights)
@@ -209,3 +215,26 @@ def _grow(
             break
         n_trees = min(2 * n_trees, max_trees)
     trees.set_params(warm_start=False, max_iter=trees.n_iter_)  # for copies, which do not start warm
+
+
+def _rows_in_time(trees: Any, numbers: np.ndarray, y: np.ndarray, seconds: float) -> tuple[np.ndarray, bool]:
+    """Rows (m,), rising, and whether even the first trees of these take too long.
+
+    As many rows as the time allows, by fits of one tree to more and more of them; a few of every class.
+    """
+    order = np.random.default_rng([trees.random_state, 13]).permutation(len(y))
+    if isinstance(trees, HistGradientBoostingClassifier):
+        _, classes = np.unique(y[order], return_inverse=True)
+        by_class = np.argsort(classes, kind="stable")
+        starts = np.searchsorted(classes[by_class], np.arange(classes.max() + 1))
+        is_further = np.empty(len(y), bool)  # a class has enough rows before this one
+        is_further[by_class] = np.arange(len(y)) - starts[classes[by_class]] >= MIN_ROWS_PER_CLASS
+        order = order[np.argsort(is_further, kind="stable")]
+    one_tree, n_rows = clone(trees).set_params(max_iter=1, early_stopping=False), FIRST_ROWS
+    while True:
+        rows, started = np.sort(order[:n_rows]), time.monotonic()
+        one_tree.fit(numbers[rows], y[rows])
+        taken = time.monotonic() - started
+        if n_rows >= len(y) or ROW_FACTOR * taken > ROW_SHARE * seconds:
+            return rows, FIRST_TREES * taken > seconds
+        n_rows *= ROW_FACTOR

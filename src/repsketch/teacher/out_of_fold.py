@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.frames import is_frame
+from ..data.frames import some_rows
 from ..errors import TeacherError, require
 from ..parallel import Workers
 from ..progress import notify, track
@@ -37,10 +37,20 @@ class Fold(NamedTuple):
     weights: np.ndarray
 
     @classmethod
-    def split(cls, n_rows: int, train_rows: np.ndarray, seed: int) -> "Iterator[Fold]":
-        """Cross-validation folds: a training row is predicted by one copy, any other row by the mean of all copies."""
+    def split(
+        cls, n_rows: int, train_rows: np.ndarray, seed: int, groups: np.ndarray | None = None
+    ) -> "Iterator[Fold]":
+        """Cross-validation folds: a training row is predicted by one copy, any other row by the mean of all copies.
+
+        Rows of one group, of ``groups`` (n,), are in the same fold.
+        """
         number = np.full(n_rows, -1)  # of the fold; -1 for rows that are no training rows
-        number[train_rows] = np.random.default_rng([seed, 9]).permutation(len(train_rows)) % N_FOLDS
+        place = np.random.default_rng([seed, 9]).permutation(len(train_rows))
+        if groups is not None:
+            least = np.full(n_rows, len(train_rows))
+            np.minimum.at(least, groups[train_rows], place)
+            place = least[groups[train_rows]]
+        number[train_rows] = place % N_FOLDS
         for fold in range(N_FOLDS):
             evaluated = np.flatnonzero((number < 0) | (number == fold))
             weights = np.where(number[evaluated] < 0, 1.0 / N_FOLDS, 1.0).reshape(-1, 1)
@@ -68,6 +78,7 @@ def out_of_fold_outputs(
     max_seconds: float = MAX_SECONDS,
     progress: bool = True,
     sample_weight: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
     n_threads: int = 1,
 ) -> np.ndarray | None:
     """Outputs (n, C) of copies of ``model`` for rows they were not trained on, as soft labels.
@@ -78,6 +89,7 @@ def out_of_fold_outputs(
     reference : the outputs of the model itself: copies must have the same classes and number of outputs
     max_seconds : seconds that training may take; if it would take more, no copy is used
     sample_weight : (n,) weights of the rows; copies that take no weights are trained without
+    groups : (n,) numbers of groups of equal rows, which one copy predicts
     n_threads : copies that are trained side by side, for models of which that is known to be safe
 
     Returns
@@ -93,11 +105,14 @@ def out_of_fold_outputs(
     labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     outputs = np.zeros((len(labels), np.shape(reference.values)[1]))
     try:
+        if max_seconds <= 0:
+            _log.info("%s: not used, because no time is left", about)
+            return None
         if max_seconds < MAX_SECONDS and (expected := _pilot_seconds(model, X, labels, train_rows, seed)) > max_seconds:
             _log.info("%s: not used, because training copies would take %.0f seconds", about, expected)
             return None
         started = time.monotonic()
-        folds = list(Fold.split(len(labels), train_rows, seed))
+        folds = list(Fold.split(len(labels), train_rows, seed, groups))
         fit = partial(_outputs_of_copy, model, X, labels, reference=reference, sample_weight=sample_weight)
         for first in track(
             range(0, N_FOLDS, n_threads), "training copies of the teacher", -(-N_FOLDS // n_threads), enabled=progress
@@ -134,7 +149,7 @@ def _pilot_seconds(model: Any, X: Any, labels: np.ndarray, train_rows: np.ndarra
     some = np.sort(np.random.default_rng([seed, 12]).choice(train_rows, PILOT_ROWS, replace=False))
     started = time.monotonic()
     with _quiet():
-        _unfitted(model).fit(_take(X, some), labels[some])
+        _unfitted(model).fit(some_rows(X, some), labels[some])
     return (time.monotonic() - started) * N_FOLDS * n_rows / PILOT_ROWS
 
 
@@ -149,9 +164,9 @@ def _outputs_of_copy(
 ) -> TeacherOutputs:
     copy = _unfitted(model)
     weights = {} if sample_weight is None else _weights_for(copy, sample_weight[fold.train])
-    copy.fit(_take(X, fold.train), labels[fold.train], **weights)
+    copy.fit(some_rows(X, fold.train), labels[fold.train], **weights)
     classes = reference.classes if not hasattr(copy, "classes_") and reference.task == "classification" else None
-    copied = as_teacher(copy, reference.task, classes).label(_take(X, fold.evaluated))
+    copied = as_teacher(copy, reference.task, classes).label(some_rows(X, fold.evaluated))
     if copied.values.shape[1] != np.shape(reference.values)[1] or not _same(copied.classes, reference.classes):
         raise TeacherError("it has other classes, or another number of outputs, than the teacher")
     return copied
@@ -183,11 +198,3 @@ def _quiet() -> Iterator[None]:
 
 def _same(classes: np.ndarray | None, others: np.ndarray | None) -> bool:
     return others is None if classes is None else others is not None and np.array_equal(classes, others)
-
-
-def _take(X: Any, rows: np.ndarray) -> Any:
-    """Some rows of a table of any kind."""
-    if is_frame(X):
-        frame = require("narwhals", "frames").from_native(X, eager_only=True)
-        return frame[rows.tolist()].to_native()
-    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..checks import check_choice, check_number
 from ..errors import InputError
-from .metric import Metric, classes_of
+from .metric import Metric, check_name, classes_of
 from .objective import REGRESSION_LOSSES
 
 
@@ -41,6 +41,8 @@ class Goal:
             )
         if self.quantile is not None:
             check_number("quantile", self.quantile, 0.0, 1.0, open_ends=True)
+        if self.metric is not None:
+            check_name(self.metric)
         if isinstance(self.class_weight, str) or not isinstance(self.class_weight, Mapping | None):
             check_choice("class_weight", self.class_weight, ("balanced",))
 
@@ -66,7 +68,7 @@ class Goal:
         if not np.isfinite(weights).all() or weights.min() < 0:
             raise InputError("sample_weight holds negative numbers, NaN or infinities; allowed are numbers from 0 up.")
         if not weights.any():
-            raise InputError("sample_weight is 0 for all rows; at least one row must count.")
+            raise InputError("sample_weight is 0 for all rows; allowed are weights that are not all zero.")
         return weights
 
     def options(self, task: str, labels: np.ndarray, classes: np.ndarray | None) -> dict[str, Any]:

@@ -63,12 +63,7 @@ class Metric:
     """
 
     def __init__(self, name: str, task: str) -> None:
-        if not isinstance(name, str) or name not in get_scorer_names():
-            near = get_close_matches(str(name), get_scorer_names(), 3) or ["accuracy", "roc_auc", "r2"]
-            raise InputError(
-                f"metric={name!r} is no scorer of scikit-learn; did you mean {' or '.join(map(repr, near))}? "
-                "sklearn.metrics.get_scorer_names() lists all."
-            )
+        check_name(name)
         is_regression = name.startswith(_REGRESSION)
         if is_regression == (task == "classification"):
             kind = "regressions" if is_regression else "classifications"
@@ -76,15 +71,23 @@ class Metric:
         self.name, self.task, self._scorer = name, task, get_scorer(name)
 
     def check(self, labels: np.ndarray) -> None:
-        """Refuse labels (m, C) that the metric cannot score, before anything is trained."""
+        """Refuse labels (m, C) that the metric cannot score, before a search."""
+        why = self._refusal(labels)
+        if why is not None:
+            others = [name for name in get_scorer_names() if name.startswith(f"{self.name}_")]
+            able = [repr(name) for name in others if Metric(name, self.task)._refusal(labels) is None]
+            instead = f" It can be scored by {' or '.join(able)}." if able else ""
+            raise InputError(f"metric={self.name!r} cannot score this {self.task}: {why.rstrip('.')}.{instead}")
+
+    def _refusal(self, labels: np.ndarray) -> str | None:
+        """Why the scorer refuses labels (m, C), in one line, or None."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 self._call(labels, labels, None)
         except ValueError as error:
-            raise InputError(
-                f"metric={self.name!r} cannot score this {self.task}: {' '.join(str(error).split())}"
-            ) from error
+            return " ".join(str(error).split())
+        return None
 
     def _call(self, labels: np.ndarray, outputs: np.ndarray, weights: np.ndarray | None) -> float:
         model: Any
@@ -123,6 +126,20 @@ class Metric:
             ]
         )
         return -(n * all_rows - (n - 1) * without)
+
+
+def check_name(name: Any) -> None:
+    """Refuse what is not the name of a scorer of scikit-learn.
+
+    >>> check_name("roc_auc")
+    """
+    if isinstance(name, str) and name in get_scorer_names():
+        return
+    near = get_close_matches(str(name), get_scorer_names(), 3) or ["accuracy", "roc_auc", "r2"]
+    raise InputError(
+        f"metric={name!r} is no scorer of scikit-learn; did you mean {' or '.join(map(repr, near))}? "
+        "sklearn.metrics.get_scorer_names() lists all."
+    )
 
 
 def classes_of(labels: np.ndarray) -> np.ndarray:

@@ -44,6 +44,7 @@ DEEP_CONCAT = 5
 SCREENING_COST, FINAL_COST = 2.0, 9.0  # of a greedy fit, in units of ``cost_of``
 COST_PER_WORK = 1 / 1e7  # of a fit of stages, in the same units: a third of a second
 MIN_GREEDY_ROWS = 400  # chosen even when the time is over: about a second
+USUAL_WIDTH = 500  # values times outputs; of wider tables fewer greedy rows and training rows take as long
 #: Where training rows are few, larger models than this do not generalise better: bytes for each row, and in all.
 MAX_BYTES_PER_ROW, MIN_FEW_BYTES = 4, 512
 MIN_WORK_RATIO = 0.4  # of the work of a step to the usual one: smaller models have no more recipes than this gives
@@ -95,17 +96,22 @@ class _Search:
         count: type[StageSizes] = StageSizes,
     ) -> None:
         self.data, self.budget, self.seed, self.change, self.count = data, budget, seed, change, count
-        is_few = len(data.train_rows) < effort.full_rows and not data.trains_on_all
-        self.folds = data.folds(effort.n_folds, seed) if is_few and effort.n_folds > 1 else (data,)
+        is_few = len(data.train_rows) < effort.full_rows
+        has_folds = is_few and effort.n_folds > 1 and not data.trains_on_all
+        self.folds = data.folds(effort.n_folds, seed) if has_folds else (data,)
         if is_few:
             self.budget = min(budget, max(MIN_FEW_BYTES, MAX_BYTES_PER_ROW * len(data.train_rows)))
         ratio = work_at(data, self.budget) / WORK_PER_STEP
         self.effort = effort.for_rows(len(data.train_rows)).for_work(max(ratio, 1.0 if is_few else MIN_WORK_RATIO))
         self.clock = Clock(time_limit)
-        self.max_train_rows = ALL if time_limit is None else max(1_000, int(effort.rows_per_second * time_limit))
+        narrowness = min(1.0, USUAL_WIDTH / (data.n_values * data.n_outputs))
+        rows_in_time = ALL if time_limit is None else int(effort.rows_per_second * time_limit * narrowness)
+        self.max_train_rows = max(1_000, rows_in_time)
+        self.min_greedy_rows = max(MIN_GREEDY_ROWS // 20, int(MIN_GREEDY_ROWS * narrowness))
         self.rng = np.random.default_rng([seed, 21])
         self.workers = Workers()
-        self.screener = self._fitter(effort.screening, 0.3, MIN_GREEDY_ROWS)
+        self.screening = replace(effort.screening, n_rows=min(effort.screening.n_rows, self.max_train_rows))
+        self.screener = self._fitter(self.screening, 0.3, self.min_greedy_rows)
 
     def run(self, progress: bool, title: str) -> list[Trial]:
         """All phases."""
@@ -190,7 +196,7 @@ class _Search:
 
     def _race(self, firsts: list[GreedyRecipe]) -> list[GreedyRecipe]:
         """With much room, greedy recipes are compared at fewer bytes first."""
-        racer = self._fitter(self.effort.screening, 0.15, MIN_GREEDY_ROWS // 4, RACE_BYTES)
+        racer = self._fitter(self.screening, 0.15, self.min_greedy_rows // 4, RACE_BYTES)
         raced = self._fit_all([(racer, recipe, 0.1, SCREENING_COST) for recipe in firsts])
         return self._changed(best_of_race(raced, self.data, self.budget)) or firsts
 

@@ -6,12 +6,14 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from ..data.repeats import grouped, groups_of_equal
 from ..model.inputs import LARGEST_VALUE, Inputs
 from .candidates import Thresholds
 from .columns import find_kinds, projected_inputs, ranged_inputs, standard_inputs
 from .metric import Metric
 from .objective import CLASSIFICATION_LOSS, REGRESSION_LOSSES, Objective, center_of, objective_of
 
+MIN_GAIN_ROWS, GAIN_VALUES_PER_SECOND = 2_000, 2_000_000  # of the choice of columns, with a time limit
 VALIDATION_FRACTION, MIN_VALIDATION_ROWS, MAX_VALIDATION_ROWS = 0.2, 5, 8_000
 
 
@@ -78,7 +80,7 @@ class TrainingData:
 
         ``loss`` is that of a regression, None for the squared error.
         """
-        order = np.random.default_rng([seed, 7]).permutation(len(X))
+        order = grouped(np.random.default_rng([seed, 7]).permutation(len(X)), groups_of_equal(X, labels))
         validation_rows = order[: min(int(VALIDATION_FRACTION * len(X)), MAX_VALIDATION_ROWS)]
         trains_on_all = len(validation_rows) < MIN_VALIDATION_ROWS  # too few rows for a validation set
         train_rows = order if trains_on_all else order[len(validation_rows) :]
@@ -121,8 +123,13 @@ class TrainingData:
     def folds(self, n: int, seed: int) -> "tuple[TrainingData, ...]":
         """The data split in ``n`` ways for cross-validation, in the first as here; nothing stops early."""
         first = replace(self, stops_early=False)
-        order = np.random.default_rng([seed, 10]).permutation(self.train_rows)
+        order = grouped(np.random.default_rng([seed, 10]).permutation(self.train_rows), self.groups)
         return first, *(replace(first, validation_rows=np.sort(part)) for part in np.array_split(order, n - 1))
+
+    @cached_property
+    def groups(self) -> np.ndarray:
+        """(n,) numbers of the groups of equal rows, which are on one side of every split."""
+        return groups_of_equal(self.X, self.labels)
 
     @cached_property
     def train_rows(self) -> np.ndarray:
@@ -130,17 +137,22 @@ class TrainingData:
         all_rows = np.arange(len(self.X))
         return all_rows if self.trains_on_all else np.setdiff1d(all_rows, self.validation_rows)
 
-    def narrowed(self, max_columns: int) -> "TrainingData":
+    def narrowed(self, max_columns: int, seconds: float = np.inf) -> "TrainingData":
         """The same data with at most ``max_columns`` columns, those with the largest gain.
 
-        The gain of a column is what the best split of its values gains on the best constant, on the training rows.
+        The gain of a column is what the best split of its values gains on the best constant, on the training rows: as
+        many of them as can be read in a small share of ``seconds``.
         """
         if self.n_columns <= max_columns:
             return self
-        objective = self.objective(self.train_rows, 0.0)
-        slope, curvature = objective.slopes(np.repeat(objective.start()[None], len(self.train_rows), axis=0))
+        n_rows = len(self.train_rows)
+        if np.isfinite(seconds):
+            n_rows = max(MIN_GAIN_ROWS, int(GAIN_VALUES_PER_SECOND * seconds / self.n_values))
+        few = self.subset(n_rows, 0)
+        objective = few.objective(few.train_rows, 0.0)
+        slope, curvature = objective.slopes(np.repeat(objective.start()[None], len(few.train_rows), axis=0))
         numbers = np.concatenate([slope, curvature], axis=1).astype(np.float32)
-        codes, _ = self.thresholds(self.ranged)
+        codes, _ = few.thresholds(few.ranged)
         gains = codes.gains(np.zeros(len(numbers), np.uint8), 1, numbers, 1.0)
         best = np.zeros(self.n_columns)
         np.maximum.at(best, np.repeat(np.arange(self.n_columns), np.diff(codes.starts)), gains)

@@ -92,9 +92,24 @@ def test_classes_of_few_rows_count_alike(run, people, tmp_path):
     assert 0.5 < summary["sketch"]["score"] <= 1.0
 
 
+def test_a_column_of_weights(run, tmp_path):
+    """Ones weigh three times as much as zeros: three quarters of all rows, in teacher and sketch."""
+    rng = np.random.default_rng(0)
+    y = rng.random(800) < 0.5
+    polars.DataFrame({"x": rng.normal(size=800), "y": y.astype(int), "w": np.where(y, 3.0, 1.0)}).write_csv(
+        tmp_path / "data.csv"
+    )
+    result = run("compress", "--train", tmp_path / "data.csv", "-t", "y", "--weights", "w", "-o", tmp_path, *QUICK)
+    assert result.code == 0, result.err
+    sketch = rs.load(tmp_path / "model.rsk")
+    assert sketch.compiled.feature_names == ("x",)
+    assert sketch.predict_proba(rng.normal(size=(500, 1)))[:, 1].mean() == pytest.approx(0.75, abs=0.06)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (("--weights", "job"), "column 'job' of people.csv holds text or missing values"),
         (("--loss", "huber"), "loss='huber'; allowed are"),
         (("--loss", "quantile"), "quantile=0.9"),
         (("--metric", "roc_auk"), "did you mean 'roc_auc'"),

@@ -1,9 +1,12 @@
 """Training and test rows of ``repsketch compress``."""
 
 import numpy as np
+import polars
+import pytest
 
-from repsketch.cli.tables import read_test, split_table
+from repsketch.cli.tables import read_test, split_table, with_weights
 from repsketch.data.tables import Table, read_table
+from repsketch.errors import InputError
 
 
 def test_no_test_row_is_a_training_row():
@@ -22,3 +25,34 @@ def test_a_column_of_text_is_text_in_the_test_file_too(tmp_path):
     test = read_test(tmp_path / "test.csv", table, None)
     assert test.X.rows() == [("01",), ("2",)]
     assert test.y.tolist() == [1, 0]
+
+
+FRAME = polars.DataFrame(
+    {"age": [1, 2, 3], "count": [0, 2, 5], "share": [0.5, -1.0, 1.0], "name": ["a", "b", "c"], "some": [1, None, 2]}
+)
+
+
+def test_a_column_of_weights():
+    table = with_weights(Table("t", FRAME, np.arange(3)), "count")
+    assert table.X.columns == ["age", "share", "name", "some"]
+    np.testing.assert_array_equal(table.weights, [0.0, 2.0, 5.0])
+    some = table.take(np.array([2, 0]))
+    np.testing.assert_array_equal(some.weights, [5.0, 0.0])
+    assert with_weights(table, None) is table
+    assert table.take(np.array([1])).X.rows() == [(2, -1.0, "b", None)]
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        ("weight", "t has no column 'weight' of weights; it has 'age'"),
+        ("name", "column 'name' of t holds text or missing values"),
+        ("some", "column 'some' of t holds text or missing values"),
+        ("share", "holds negative numbers"),
+    ],
+)
+def test_wrong_columns_of_weights(column, said):
+    with pytest.raises(InputError, match=said):
+        with_weights(Table("t", FRAME), column)
+    with pytest.raises(InputError, match="columns without names"):
+        with_weights(Table("t", np.zeros((3, 2))), "a")

@@ -122,3 +122,12 @@ def test_settings_are_penalties_from_weak_to_strong():
     assert (min(penalties), max(penalties)) == pytest.approx((1e-6, 1.0))
     soft = data.with_soft_labels(data.labels)
     assert {setting["mixture"] for setting in method_of(soft, True).settings(100)} == {0.5, 0.9, 0.0}
+
+
+def test_no_step_is_made_without_time():
+    looks = iter([False, False, True])
+    objective = objective_of("squared_error", Z[:, None])
+    late = fit_weights(COLUMNS, objective, 1e-9, is_late=lambda: True)
+    np.testing.assert_allclose(late[:, 0], [0.0, 0.0, 0.0, 0.0, Z.mean()], atol=1e-6)
+    some = fit_weights(COLUMNS, objective, 1e-9, is_late=lambda: next(looks))
+    np.testing.assert_allclose(some, fit_weights(COLUMNS, objective, 1e-9), atol=0.05)

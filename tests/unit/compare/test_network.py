@@ -220,3 +220,7 @@ def test_a_full_tuning_fits_a_curve():
     model = tune_each(Network, data_of(), [512])[512]
     assert model.n_tried == N_SCREENED
     assert accuracy_of(model, X_test, y_test) > 0.93
+
+
+def test_networks_are_given_up_when_the_time_is_over():
+    assert method_of(data_of(200), is_late=lambda: True).fit_each([(shape_of(PLAIN, 2), PLAIN)]) == [None]

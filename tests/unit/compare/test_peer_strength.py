@@ -131,3 +131,11 @@ def test_scikit_learns_trees_split_categories_as_sets():
     setting = {"n_leaves": 2, "rate": 1.0, "penalty": 0.0, "mixture": 0.0}
     ((_, model),) = method_of(HistogramBoosted, data).fit_all([setting], 64)
     assert float(((model.outputs(X) > 0) == (y > 0.5)).mean()) == 1.0
+
+
+def test_trees_stop_growing_when_the_time_is_over():
+    data = TrainingData.of(*curved(), None, "classification")
+    setting = {"n_leaves": 4, "rate": 0.1, "penalty": 0.0, "mixture": 0.0}
+    method, looks = method_of(Boosted, data), iter([False] * 6 + [True] * 9)
+    method.is_late = lambda: next(looks)
+    assert len(method._grow(setting, 10_000).leaves) == 7

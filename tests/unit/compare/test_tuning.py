@@ -47,6 +47,16 @@ def test_the_loss_is_that_on_rows_not_seen(losses, rows, n_rows, monkeypatch):
     assert model.n_tried == 3
 
 
+def test_the_best_of_few_rows_is_kept_when_the_time_is_over(monkeypatch):
+    monkeypatch.setattr(tuning, "SCREENING_ROWS", 20)
+    losses = {"screening": 9.0, "training": 6.0}
+    names = [
+        tune_each(method(losses), DATA, [64], is_quick=True, is_late=lambda late=late: late)[64].name
+        for late in (True, False)
+    ]
+    assert names == ["screening", "training"]
+
+
 @pytest.mark.parametrize(("max_rows", "rows"), [(100, "all"), (99, "training")])
 def test_large_tables_are_not_fitted_again(max_rows, rows, monkeypatch):
     monkeypatch.setattr(tuning, "MAX_RETRAINED_ROWS", max_rows)

@@ -1,10 +1,12 @@
 """The default teacher: sizes from which its options change, labels of new tables, and its time limit."""
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
 import pandas
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from repsketch.teacher import default
 from repsketch.teacher.default import FIRST_TREES, ToNumbers, train_teacher
@@ -68,3 +70,23 @@ def test_weights_of_rows_reach_the_trees():
     weights = np.where(y == 1.0, 3.0, 1.0)
     teacher = default.default_teacher(places, y, "regression", seed=0, progress=False, sample_weight=weights)
     np.testing.assert_allclose(teacher.predict(places), 0.75, atol=0.1)  # 0.5 without weights
+
+
+@pytest.mark.parametrize(("seconds", "n_rows", "is_slow"), [(1e9, 5_000, False), (19.0, 500, False), (4.0, 500, True)])
+def test_a_time_limit_allows_so_many_rows(seconds, n_rows, is_slow, monkeypatch):
+    """A tree of any number of rows takes a second here: four times as many rows must be expected within a fifth."""
+    now = itertools.count()
+    monkeypatch.setattr(default, "time", SimpleNamespace(monotonic=lambda: float(next(now))))
+    X = np.random.default_rng(0).normal(size=(5_000, 2))
+    classes = np.where(np.arange(5_000) < 4_988, X[:, 0] > 0, 2)
+    for y, kind in ((X[:, 0], HistGradientBoostingRegressor), (classes, HistGradientBoostingClassifier)):
+        rows, slow = default._rows_in_time(kind(random_state=0), X, y, seconds)
+        assert (len(rows), slow) == (n_rows, is_slow)
+        assert (np.diff(rows) > 0).all()
+    assert (rows >= 4_988).sum() == (12 if n_rows == 5_000 else 10)  # of a rare class, as many as a split needs
+
+
+def test_slow_trees_are_grown_one_at_a_time(monkeypatch):
+    monkeypatch.setattr(default, "_rows_in_time", lambda *_: (np.arange(100), True))
+    teacher = train_teacher(np.repeat(X, 2, axis=0), np.repeat(Y, 2), "regression", 0, 1e-9)
+    assert teacher[-1].n_iter_ == 1

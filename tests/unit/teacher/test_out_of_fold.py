@@ -177,7 +177,11 @@ def test_an_interrupt_is_no_reason_to_go_on():
 
 @pytest.mark.parametrize(
     ("reason", "options"),
-    [("only 20 rows", {"train_rows": TRAIN_ROWS[:20]}), ("0 seconds", {"max_seconds": 0.0})],
+    [
+        ("only 20 rows", {"train_rows": TRAIN_ROWS[:20]}),
+        ("0 seconds", {"max_seconds": 1e-9}),
+        ("no time is left", {"max_seconds": 0.0}),
+    ],
 )
 def test_the_reason_is_logged(reason, options, caplog):
     X, y = table(2)

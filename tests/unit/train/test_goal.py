@@ -21,6 +21,8 @@ NAMES = np.array(["no", "yes"])
         ({"loss": "quantile", "quantile": 1.0}, "quantile=1.0; allowed is a number between 0 and 1"),
         ({"class_weight": "equal"}, "class_weight='equal'; allowed are 'balanced'"),
         ({"class_weight": 3}, "class_weight=3"),
+        ({"metric": "roc_auk"}, "did you mean 'roc_auc'"),
+        ({"metric": len}, "is no scorer of scikit-learn"),
     ],
 )
 def test_wrong_values(given, said):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import repsketch as rs
-from repsketch.train import candidates
+from repsketch.train import candidates, training_data
 from repsketch.train.candidates import Thresholds
 from repsketch.train.training_data import TrainingData
 
@@ -18,6 +18,20 @@ def test_of_many_columns_the_most_informative_are_used():
     assert data.narrowed(4).columns.tolist() == informative
     assert data.narrowed(40) is data
     assert set(informative) <= set(data.narrowed(39).columns.tolist())
+
+
+def test_the_choice_of_columns_reads_few_rows_where_time_is_short(monkeypatch):
+    monkeypatch.setattr(training_data, "MIN_GAIN_ROWS", 50)
+    rng, seen = np.random.default_rng(0), []
+    X = rng.normal(size=(300, 40)).astype(np.float32)
+    data = TrainingData.of(X, X[:, 5:6], None, "regression")
+    real = TrainingData.thresholds
+    monkeypatch.setattr(
+        TrainingData, "thresholds", lambda self, inputs: seen.append(len(self.train_rows)) or real(self, inputs)
+    )
+    assert data.narrowed(1).columns.tolist() == data.narrowed(1, 1e-9).columns.tolist() == [5]
+    assert data.narrowed(1, 2e-3).columns.tolist() == [5]
+    assert seen == [240, 50, 100]
 
 
 def test_compress_narrows_at_256_columns(monkeypatch, brief_search):

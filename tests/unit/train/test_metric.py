@@ -99,5 +99,12 @@ def test_metrics_of_two_classes_refuse_three(name):
     if name == "average_precision":  # scikit-learn extends this one to several classes
         Metric(name, "classification").check(CLASSES)
         return
-    with pytest.raises(InputError, match=f"metric='{name}' cannot score this classification"):
+    instead = "'roc_auc_ovo' or" if name == "roc_auc" else f"'{name}_macro' or"
+    with pytest.raises(InputError, match=f"metric='{name}' cannot score this classification.*scored by {instead}"):
         Metric(name, "classification").check(CLASSES)
+    Metric(name, "classification").check(BINARY)
+
+
+def test_a_metric_that_nothing_can_replace_says_why_alone():
+    with pytest.raises(InputError, match=r"^metric='neg_mean_squared_log_error' cannot.*contain[^.]*\.$"):
+        Metric("neg_mean_squared_log_error", "regression").check(VALUES - 100.0)

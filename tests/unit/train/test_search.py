@@ -163,6 +163,15 @@ def test_few_rows_are_searched_less(brief_effort, fitted, usual_work):
     assert len(effort.for_rows(2_999).rungs) == 2
 
 
+@pytest.mark.parametrize("n_rows", [20, 200])  # the first are too few for validation rows of their own
+def test_models_of_few_rows_are_small(brief_effort, n_rows):
+    X = np.random.default_rng(0).normal(size=(n_rows, 3)).astype(np.float32)
+    data = TrainingData.of(X, X[:, :1], None, "regression")
+    assert data.trains_on_all == (n_rows == 20)
+    trials = search(data, 4_096, progress=False, effort=replace(brief_effort, full_rows=3_000))
+    assert max(trial.model.nbytes for trial in trials) <= max(512, 4 * len(data.train_rows))
+
+
 def test_threads_do_not_change_what_is_found(brief_effort, monkeypatch):
     found = []
     for n in (1, 2, 4):

@@ -145,3 +145,13 @@ def test_growing_stops_without_a_gain_in_validation_loss():
         for patience in (16, 24, 1_000)
     ]
     assert n_rows[0] < n_rows[1] < n_rows[2] == 80
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "n_rows", "n_greedy"), [(3, 8_000, 400), (2_000, 2_500, 100), (10**6, 1_000, 20)]
+)
+def test_of_wide_tables_fewer_rows_are_read_in_time(made, monkeypatch, n_columns, n_rows, n_greedy):
+    monkeypatch.setattr(TrainingData, "n_values", n_columns)
+    one = search._Search(DATA, 600, 0, 0.5, lambda recipe: recipe, NORMAL)
+    assert (one.screening.n_rows, one.min_greedy_rows) == (n_rows, n_greedy)
+    assert search._Search(DATA, 600, 0, None, lambda recipe: recipe, NORMAL).screening.n_rows == 8_000
