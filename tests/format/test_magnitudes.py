@@ -39,7 +39,7 @@ def enlarged(model: Model, rng: np.random.Generator) -> bytes:
     for kind in kinds:
         if kind in sections and rng.random() < 0.6:
             numbers = np.frombuffer(sections[kind], "<f4").astype(np.float64)
-            scaled = numbers / np.abs(numbers).max() * rng.choice(SIZES)
+            scaled = numbers / max(np.abs(numbers).max(), 1e-30) * rng.choice(SIZES)
             changes[kind] = np.where(scaled == 0, 1e-30, scaled).astype("<f4").tobytes()
     return with_sections(data, changes)
 

@@ -89,12 +89,16 @@ def test_more_bytes_are_never_worse(scripted):
 
 
 def test_of_equal_scores_the_smaller_loss_counts(scripted, monkeypatch):
-    """Labels that one column gives away: every model has accuracy 1, larger ones are surer."""
+    """Labels that one column gives away: every model has accuracy 1, and the least loss so far is taken."""
     scripted[0].update({100: 100, 200: 200, 400: 60})
     curve = rs.frontier(None, X, X[:, 0] > 0, budgets=[100, 200, 400], **QUICK)
     rows = [sketch.summary.rows[0] for sketch in curve.sketches.values()]
     assert rows[0]["score"] == rows[1]["score"] == rows[2]["score"]
-    assert rows[0]["loss"] > rows[1]["loss"] == rows[2]["loss"]
+    losses = [row["loss"] for row in rows]
+    assert losses == sorted(losses, reverse=True)
+    alone = rs.frontier(None, X, X[:, 0] > 0, budgets=[400], **QUICK).sketches[400].summary.rows[0]
+    assert alone["score"] == rows[2]["score"]
+    assert alone["loss"] > losses[2]
 
 
 def test_peers_are_taken_again_by_the_same_rule(scripted, monkeypatch):

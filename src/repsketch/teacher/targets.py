@@ -43,7 +43,7 @@ def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> T
         labels, task, classes = read_labels(y, n_rows, task, None)
         return Targets(labels, None, task, classes)
     found = None if y is None else as_labels(y)
-    teacher = of_outputs(model, task) if isinstance(model, np.ndarray) else as_teacher(model, task)
+    teacher = of_outputs(model, task, n_rows) if isinstance(model, np.ndarray) else as_teacher(model, task)
     outputs = teacher.label(X, None if found is None else np.unique(found))
     if len(outputs.values) != n_rows:
         raise InputError(f"the model returned outputs for {len(outputs.values)} rows; X has {n_rows}.")
@@ -58,13 +58,13 @@ def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> T
     return Targets(labels, soft_labels, outputs.task, classes, outputs)
 
 
-def of_outputs(outputs: np.ndarray, task: str | None) -> Teacher:
+def of_outputs(outputs: np.ndarray, task: str | None, n_rows: int) -> Teacher:
     """A teacher whose outputs (n,) or (n, C) for all rows are known.
 
-    >>> of_outputs(np.array([[0.25, 0.75]]), None).label([[7.0]]).soft_labels.tolist()
+    >>> of_outputs(np.array([[0.25, 0.75]]), None, 1).label([[7.0]]).soft_labels.tolist()
     [[0.75]]
     """
-    return Teacher("the array of outputs", None, lambda rows: outputs, Reading(task), _block_rows=max(1, len(outputs)))
+    return Teacher("the array of outputs", None, lambda rows: outputs, Reading(task), _block_rows=max(1, n_rows))
 
 
 def in_order(outputs: TeacherOutputs, y: np.ndarray | None) -> TeacherOutputs:

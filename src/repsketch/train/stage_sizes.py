@@ -9,7 +9,7 @@ from .stage_recipes import StageRecipe
 from .stage_shape import NetworkHead, RowsHead, Shape, StageShape
 
 MAX_WIDTH = 1_024  # of the first stage
-OFFSET_SHARE = 32  # offsets of three and more classes are stored where they take at most this part of the budget
+OFFSET_SHARE = 32  # offsets of three and more classes are stored where they take at most 1 in so many bytes
 _N_SPARSITIES = 64  # between none and that of the recipe
 
 
@@ -48,8 +48,8 @@ class StageSizes:
         width = _largest(MAX_WIDTH, lambda width: fits(width, recipe.sparsity))
         if not width:
             return None
-        kept = _largest(_N_SPARSITIES, lambda k: fits(width, recipe.sparsity * (1.0 - k / _N_SPARSITIES)))
-        return self.shape(width, recipe.sparsity * (1.0 - kept / _N_SPARSITIES), has_offset)
+        n_dense = _largest(_N_SPARSITIES, lambda k: fits(width, recipe.sparsity * (1.0 - k / _N_SPARSITIES)))
+        return self.shape(width, recipe.sparsity * (1.0 - n_dense / _N_SPARSITIES), has_offset)
 
     def shape(self, width: int, sparsity: float, has_offset: bool = True) -> Shape:
         """The shape whose first stage has this width."""

@@ -124,7 +124,7 @@ class TrainingData:
         """The data split in ``n`` ways for cross-validation, in the first as here; nothing stops early."""
         first = replace(self, stops_early=False)
         order = grouped(np.random.default_rng([seed, 10]).permutation(self.train_rows), self.groups)
-        return first, *(replace(first, validation_rows=np.sort(part)) for part in np.array_split(order, n - 1))
+        return first, *(replace(first, validation_rows=np.sort(rows)) for rows in np.array_split(order, n - 1))
 
     @cached_property
     def groups(self) -> np.ndarray:
