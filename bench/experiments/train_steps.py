@@ -15,9 +15,9 @@ from itertools import islice, pairwise
 import numpy as np
 
 from repsketch.core import require_native
-from repsketch.paper.threads import one_torch_thread
 from repsketch.train.stage_shape import NetworkHead, RowsHead, Shape, StageShape
 from repsketch.train.stages import LabelledRows, Schedule, make_trainer
+from repsketch_bench.threads import one_torch_thread
 from torch_steps import TorchRows
 
 N_ROWS, N_TURNS = 20_000, 5

@@ -7,8 +7,10 @@ from . import lsh, theory
 from .compare.comparison import Comparison
 from .compress import compress
 from .core import get_include
+from .curve import Frontier
 from .data.frames import Columns
 from .errors import InputError, MergeError, MissingExtraError, RepSketchError, TeacherError
+from .frontier import frontier
 from .io import FormatError, Status
 from .model import Model, RowGroup
 from .model.counters import Counters
@@ -37,6 +39,7 @@ __all__ = [
     "Cost",
     "Counters",
     "FormatError",
+    "Frontier",
     "InputError",
     "Inputs",
     "Intervals",
@@ -58,17 +61,18 @@ __all__ = [
     "build_sketch",
     "compress",
     "distill",
+    "frontier",
     "get_include",
     "load",
     "lsh",
     "theory",
 ]
 
-# Training needs scikit-learn or torch: these names are imported on first use. Module, library, and the extra with it.
+# Training needs scikit-learn: these names are imported on first use. Module, library, and the extra with it.
 _LAZY = {
     "SketchClassifier": ("estimators", "sklearn", "train"),
     "SketchRegressor": ("estimators", "sklearn", "train"),
-    "distill": ("paper.distill", "torch", "torch"),
+    "distill": ("paper.distill", "scipy", "train"),
 }
 
 

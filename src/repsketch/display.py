@@ -1,6 +1,8 @@
-"""Short ``repr`` of objects with arrays: one line, shapes in place of numbers."""
+"""What shells and notebooks show: a short ``repr`` of objects with arrays, and tables without a style of their own."""
 
+from collections.abc import Iterable
 from dataclasses import MISSING, fields, is_dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,20 @@ def describe_columns(n_used: int, n_features: int) -> str:
     """
     columns = f"{n_features} column{'s' * (n_features != 1)}"
     return columns if n_used == n_features else f"{n_used} of {columns}"
+
+
+def html_table(rows: Iterable[str]) -> str:
+    """A table whose rows are joined cells."""
+    return f"<table><tbody>{''.join(f'<tr>{cells}</tr>' for cells in rows)}</tbody></table>"
+
+
+def html_cell(text: str, tag: str = "td", side: str = "left") -> str:
+    """A cell with escaped text.
+
+    >>> html_cell("a < b", "th")
+    '<th style="text-align: left">a &lt; b</th>'
+    """
+    return f'<{tag} style="text-align: {side}">{escape(text)}</{tag}>'  # Jupyter would move text to the right
 
 
 def _differs(value: Any, default: Any) -> bool:

@@ -11,11 +11,11 @@ MAX_THREADS = 4
 Result = TypeVar("Result")
 
 
-def n_threads() -> int:
-    """Threads to train in: the processors that this process may use, at most ``MAX_THREADS``."""
+def n_threads(most: int = MAX_THREADS) -> int:
+    """Threads to train in: the processors that this process may use, at most ``most``."""
     if hasattr(os, "sched_getaffinity"):
-        return min(MAX_THREADS, len(os.sched_getaffinity(0)))
-    return min(MAX_THREADS, os.cpu_count() or 1)
+        return min(most, len(os.sched_getaffinity(0)))
+    return min(most, os.cpu_count() or 1)
 
 
 class Workers:

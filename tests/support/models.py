@@ -123,8 +123,9 @@ class _Draw:
             if is_int:
                 linear = rng.integers(-100, 101, linear.shape).astype(self.pick("linear", [np.int8, np.int16]))
                 gain = self.floats(self.pick("n_gains", [1, n_outputs]))
-        stored_as = self.pick("offset", ["float32", "bfloat16"]) if is_int else "float32"
-        offset = round_floats(self.floats(n_outputs), stored_as)
+        stored_as = self.pick("offset", ["float32", "bfloat16", "none"]) if is_int else "float32"
+        offset = self.floats(n_outputs)
+        offset = np.zeros_like(offset) if stored_as == "none" else round_floats(offset, stored_as)
         return Model(inputs, projection, groups, offset, linear, gain, offset_stored_as=stored_as)
 
     def inputs(self, is_int: bool, n_features: int) -> Inputs:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import repsketch as rs
+from repsketch.compress import DEFAULT_BUDGET
 from repsketch.data.targets import read_labels
 
 
@@ -15,7 +16,9 @@ def default_of(function, name):
 
 def test_defaults():
     assert default_of(rs.Sketch.predict_interval, "confidence") == 0.95
-    assert (default_of(rs.compress, "budget"), default_of(rs.compress, "progress")) == ("4KB", True)
+    assert (default_of(rs.compress, "budget"), DEFAULT_BUDGET) == (None, "4KB")  # with a tolerance, there is none
+    assert default_of(rs.compress, "progress") is default_of(rs.frontier, "progress") is True
+    assert default_of(rs.frontier, "budgets") == ("256B", "512B", "1KB", "2KB", "4KB", "16KB")
     assert default_of(rs.compress, "time_limit") is None
     assert (default_of(rs.compress, "effort"), default_of(rs.compress, "loss")) == ("normal", None)
     assert default_of(rs.SketchRegressor, "loss") == "squared_error"

@@ -9,6 +9,7 @@ import pytest
 
 import repsketch
 from import_graph import LAYERS, PACKAGE, find_cycle, imported_modules, read_graph, rooms_of, upward_imports
+from support.blocked import run_without
 
 GRAPH = read_graph(Path(repsketch.__file__).parent)
 
@@ -24,18 +25,17 @@ def test_no_modules_import_each_other():
 def test_modules_are_found():
     assert {"repsketch", "repsketch.errors", "repsketch.lsh.l2", "repsketch.io.read"} <= set(GRAPH)
     assert set(rooms_of(GRAPH)) == set(LAYERS)
-    assert "repsketch.train.search" in GRAPH["repsketch.compress"], "imports inside functions count"
+    assert "repsketch.train.search" in GRAPH["repsketch.sizes"], "imports inside functions count"
 
 
-#: What may import torch: the paper's distillation, and torch modules as teachers.
-TORCH = re.compile(r"^\s*(import torch\b|from torch\b|.*\brequire\(\"torch)", re.MULTILINE)
+#: What may import torch: the adapter of torch modules.
+TORCH = re.compile(r"^\s*(import torch\b|from torch\b|.*\b(require|import_module)\(\"torch)", re.MULTILINE)
 
 
-def test_torch_is_imported_by_the_paper_and_its_teachers_only():
+def test_torch_is_imported_by_the_adapter_of_its_modules_only():
     root = Path(repsketch.__file__).parent
     found = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if TORCH.search(path.read_text())}
-    assert "paper/student.py" in found
-    assert {name for name in found if not name.startswith("paper/")} == {"teacher/torch.py", "cli/demo.py"}
+    assert found == {"teacher/torch.py"}
 
 
 class TestTheCheckItself:
@@ -95,17 +95,7 @@ class TestTheCheckItself:
         assert find_cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}})[0] in "abc"
 
 
-BLOCKED = """
-import sys
-import warnings
-
-class Blocker:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"torch", "sklearn", "scipy", "rich", "typer"}:
-            raise ImportError(f"{name} is blocked")
-
-sys.meta_path.insert(0, Blocker())
-"""
+EXTRAS = {"torch", "sklearn", "scipy", "rich", "typer"}
 
 ALONE = {
     "a density": """
@@ -137,13 +127,6 @@ for family in (rs.lsh.L2(1.0), rs.lsh.L2(1.0, "gaussian"), rs.lsh.L1(1.0), rs.ls
 }
 
 
-def run_without_extras(script: str) -> None:
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", BLOCKED + script], capture_output=True, text=True, timeout=60
-    )
-    assert result.returncode == 0, result.stderr
-
-
 WITHOUT_CORE = """
 import sys
 import tempfile
@@ -168,16 +151,17 @@ else:
 
 
 def test_without_the_core_numpy_predicts():
-    run_without_extras(WITHOUT_CORE)
+    run_without(EXTRAS, WITHOUT_CORE)
 
 
 @pytest.mark.parametrize("script", ALONE.values(), ids=ALONE)
 def test_numpy_alone_is_enough(script):
-    run_without_extras(script)
+    run_without(EXTRAS, script)
 
 
 def test_the_missing_extra_is_named():
-    run_without_extras(
+    run_without(
+        EXTRAS,
         """
 import numpy as np
 import repsketch as rs
@@ -185,7 +169,7 @@ from repsketch.errors import MissingExtraError
 
 blank = rs.Sketch.empty(rs.lsh.L2(1.0), n_rows=4, n_buckets=4, n_features=1)
 calls = {
-    "distill": (lambda: rs.distill, "torch"),
+    "distill": (lambda: rs.distill, "scipy"),
     "SketchClassifier": (lambda: rs.SketchClassifier, "sklearn"),
     "SketchRegressor": (lambda: rs.SketchRegressor, "sklearn"),
     "refit": (lambda: blank.refit([[0.0], [1.0]], [0.0, 1.0]), "scipy"),
@@ -195,12 +179,11 @@ for name, (call, library) in calls.items():
     try:
         call()
     except MissingExtraError as error:
-        extra = "torch" if library == "torch" else "train"
-        assert f"pip install 'repsketch[{extra}]'" in str(error) and library in str(error), (name, str(error))
+        assert "pip install 'repsketch[train]'" in str(error) and library in str(error), (name, str(error))
         assert isinstance(error, ImportError) and isinstance(error, rs.RepSketchError)
     else:
         raise SystemExit(f"{name} worked without {library}")
-"""
+""",
     )
 
 
@@ -208,19 +191,6 @@ def test_importing_loads_no_extra():
     script = "import sys, repsketch; print(sorted({'torch', 'sklearn', 'scipy', 'rich'} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert (result.returncode, result.stdout.strip()) == (0, "[]"), result.stderr
-
-
-def test_compress_and_its_peers_need_no_torch():
-    script = """
-import numpy as np
-import repsketch as rs
-X = np.random.default_rng(0).normal(size=(120, 2))
-sketch = rs.compress(None, X, X[:, 0] > 0, budget="256B", time_limit=4, random_state=0, progress=False)
-print(sorted(row["name"] for row in sketch.summary.rows))
-"""
-    blocked = BLOCKED.replace(', "sklearn", "scipy", "rich", "typer"', "")
-    result = subprocess.run([sys.executable, "-c", blocked + script], capture_output=True, text=True, timeout=120)
-    assert "'linear', 'sketch'" in result.stdout, result.stderr
 
 
 def test_unknown_public_names_stay_attribute_errors():

@@ -30,9 +30,13 @@ def test_an_error_ends_what_is_running():
     def fail():
         raise ValueError("no such fit")
 
-    with pytest.raises(ValueError, match="no such fit"), Workers(2) as workers:
-        workers.submit(lambda: wait(workers))
-        workers.submit(fail).result()
+    def fit():
+        with Workers(2) as workers:
+            workers.submit(lambda: wait(workers))
+            workers.submit(fail).result()
+
+    with pytest.raises(ValueError, match="no such fit"):
+        fit()
     assert ended == [True]
 
 
@@ -40,3 +44,8 @@ def test_no_more_threads_than_processors(monkeypatch):
     for processors, expected in ((1, 1), (2, 2), (64, MAX_THREADS)):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _, n=processors: set(range(n)), raising=False)
         assert n_threads() == expected
+
+
+def test_more_threads_where_a_caller_has_work_for_them(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
+    assert (n_threads(), n_threads(8), n_threads(100)) == (MAX_THREADS, 8, 64)

@@ -7,8 +7,8 @@ that fails on this model, leaves its own peers out and nothing else.
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from repsketch.paper.threads import one_torch_thread
 from repsketch.progress import track
+from repsketch_bench.threads import one_torch_thread
 
 from . import networks, trees
 from .engine import Engine, Peer, peers_of

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from math import exp, log
 from typing import TYPE_CHECKING, Any
 
-from repsketch.paper.threads import one_torch_thread
+from repsketch_bench.threads import one_torch_thread
 
 from .datasets import PAPER_SIZES
 from .engine import KINDS, Peer, peers_of

@@ -1,10 +1,11 @@
 """What keeps the comparison honest: nothing is chosen by test rows, and teachers have not seen validation rows."""
 
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from repsketch import compress
 from repsketch_bench.frontier import run, teachers
 from repsketch_bench.frontier.case import Case, Job
 
@@ -14,21 +15,30 @@ def case():
     return Case("wine", 0)
 
 
-def test_ours_is_chosen_by_validation_loss(case, monkeypatch):
-    """The better one by test score has the larger validation loss."""
-    trials = {
-        100: SimpleNamespace(name="small", loss=0.2, model="good on validation rows"),
-        200: SimpleNamespace(name="large", loss=0.3, model="good on test rows"),
-    }
-    for trial in trials.values():
-        trial.model = SimpleNamespace(nbytes=50, is_better_on_test=trial.name == "large")
-    monkeypatch.setattr(run, "search", lambda data, budget, **_: [trials[budget]])
-    monkeypatch.setattr(run, "CompiledSketch", lambda model: SimpleNamespace(outputs=lambda X: model))
-    monkeypatch.setattr(Case, "score", lambda self, outputs: 0.9 if outputs.is_better_on_test else 0.5)
-    job = Job("wine", 0, "ours", (100, 200))
-    found = dict(run._ours(case, case.plain, job))
-    assert [found[budget]["settings"]["name"] for budget in (100, 200)] == ["small", "small"]
-    assert [found[budget]["score"] for budget in (100, 200)] == [0.5, 0.5]
+def test_ours_is_what_one_call_of_compress_returns(case, brief_training):
+    """The default call, with the teacher's soft labels and the labels, on the training rows as a user has them."""
+    soft_labels = 0.9 * case.plain.labels + 0.05
+    found = dict(run._ours(case, soft_labels, Job("wine", 0, "ours", (150, 300))))
+    table = case.table
+    for budget, entry in found.items():
+        sketch = compress(soft_labels, table.X_train, table.y_train, budget=budget, random_state=0, progress=False)
+        assert entry["nbytes"] == sketch.nbytes <= budget
+        assert entry["score"] == (sketch.predict(table.X_test) == table.y_test).mean()
+
+
+@pytest.mark.parametrize("method", ["ours", "network", "boosted distilled", "linear"])
+def test_test_rows_change_nothing(case, method, brief_training):
+    """Other test rows and labels, the same models: their validation losses and bytes."""
+    table = case.table
+    other = Case("wine", 0)
+    changed = replace(table, X_test=table.X_test[::-1] * 3.0, y_test=(table.y_test + 1) % 3)
+    vars(other)["table"] = changed  # in place of the cached one
+    soft_labels, losses = 0.9 * case.plain.labels + 0.05, []
+    for one in (case, other):
+        job = Job("wine", 0, method, (300,), is_quick=True)
+        entries = run._ours(one, soft_labels, job) if method == "ours" else run._peer(one, one.taught(soft_labels), job)
+        losses.append([(entry["loss"], entry["nbytes"]) for _, entry in entries])
+    assert losses[0] == losses[1]
 
 
 def test_teachers_are_not_trained_on_validation_rows(case):

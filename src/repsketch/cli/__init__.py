@@ -18,9 +18,11 @@ def main() -> None:
     except RepSketchError as error:
         _end(error)
 
-    from .compress import CompressCommand, compress
+    from .compress import compress
+    from .curve import curve
     from .demo import demo
     from .inspect import inspect
+    from .options import ModelCommand
     from .predict import predict
 
     app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -33,7 +35,8 @@ def main() -> None:
     ) -> None:
         """Turn any trained model into a few kilobytes of counters that predict by hashing."""
 
-    app.command(cls=CompressCommand)(compress)
+    app.command(cls=ModelCommand)(compress)
+    app.command(cls=ModelCommand)(curve)
     for command in (predict, inspect, demo):
         app.command()(command)
     for name, plugin in _plugin_commands():

@@ -5,7 +5,6 @@ def demo() -> None:
     """Train a teacher on handwritten digits, distil it, sketch it, compress it, and print what each stage costs."""
     from ..errors import require
 
-    require("torch", "torch")
     datasets = require("sklearn.datasets", "train")
     networks = require("sklearn.neural_network", "train")
     selection = require("sklearn.model_selection", "train")

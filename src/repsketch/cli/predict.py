@@ -14,7 +14,7 @@ from ..data.tables import read_table
 from ..errors import InputError, require
 from ..files import check_writable, write_atomically
 from ..sketch import load
-from .scores import METRICS, format_score, score
+from .scores import format_score, scorer_of
 from .terminal import printable
 
 ENDINGS = (".csv", ".parquet", ".npz")
@@ -71,7 +71,8 @@ def predict(
     facts: dict[str, Any] = {"n_rows": table.n_rows}
     if target is not None:
         assert table.y is not None
-        facts |= {"metric": METRICS[sketch.task], "score": score(predictions.predictions, table.y, sketch.task)}
+        scorer = scorer_of(sketch, table.y)
+        facts |= {"metric": scorer.metric, "score": scorer.score(sketch.outputs(table.X))}
     if output is not None:
         write_atomically(output, predictions.to_bytes(output.suffix.lower()))
     if as_json:

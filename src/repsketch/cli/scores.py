@@ -1,32 +1,19 @@
-"""Scores of predictions: accuracy of labels, mean absolute error of values, or the metric of a comparison."""
+"""Scores of predictions for a table: its labels as a model knows them, and the score of ``compare.scores``."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..predictor import to_choice
+from ..sketch import Sketch
 from ..teacher import TeacherOutputs
-
-METRICS: dict[str | None, str] = {"classification": "accuracy", "regression": "MAE", None: "MAE"}
-
-
-def score(predicted: np.ndarray, truth: np.ndarray, task: str | None) -> float:
-    """Accuracy, or the mean absolute error where the task is not classification.
-
-    >>> score(np.array(["1", "2"]), np.array([1, 3]), "classification")
-    0.5
-    """
-    if task == "classification":
-        if "U" in (predicted.dtype.kind, truth.dtype.kind):
-            predicted, truth = predicted.astype(str), truth.astype(str)
-        return float((predicted == truth).mean())
-    return float(np.abs(predicted - as_values(truth).reshape(len(truth), *predicted.shape[1:])).mean())
 
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
-    """Scores models on test rows by the metric of the comparison.
+    """Scores models on the rows of a table by the metric of a comparison.
 
     Attributes
     ----------
@@ -34,6 +21,9 @@ class Scorer:
     truth : (n,) labels, or values (n,) or (n, C)
     classes : (C,) labels of a classification, or None
     level : of the quantile, for the pinball loss
+
+    >>> Scorer("accuracy", np.array([1, 3]), np.array(["1", "2"])).score(np.array([[-1.0], [2.0]]))
+    0.5
     """
 
     metric: str
@@ -43,30 +33,58 @@ class Scorer:
 
     def score(self, outputs: np.ndarray) -> float:
         """The score of outputs (n, C): log-odds, logits or values."""
+        from ..compare.scores import ACCURACY, BUILT_IN, scores_by
         from ..train.metric import Metric
-        from ..train.objective import Quantile
 
-        if self.classes is not None:
-            if self.metric == METRICS["classification"]:
-                return score(self.classes[to_choice(outputs)], self.truth, "classification")
-            known = {str(label): place for place, label in enumerate(self.classes.tolist())}
-            numbers = np.array([known.get(str(label), -1) for label in self.truth.tolist()])
-            labels = np.eye(len(known))[numbers][:, 1:] if len(known) == 2 else np.eye(len(known))[numbers]
-            is_known = numbers >= 0  # a test row of another class has no place in most metrics
-            return Metric(self.metric, "classification").score(labels[is_known], outputs[is_known])
-        if self.metric == METRICS["regression"]:
-            return score(outputs, self.truth, "regression")
-        values = as_values(self.truth).reshape(outputs.shape)
-        if self.metric == "pinball loss":
-            return Quantile(values, level=self.level).loss(outputs.astype(np.float64))
-        return Metric("r2" if self.metric == "R2" else self.metric, "regression").score(values, outputs)
+        if self.classes is None:
+            values = as_values(self.truth, outputs.shape)
+            if self.metric in BUILT_IN:
+                return float(scores_by(self.metric, values, outputs.astype(np.float64), self.level).mean())
+            return Metric(self.metric, "regression").score(values, outputs)
+        numbers, n_classes = numbers_of(self.truth, self.classes), len(self.classes)
+        if self.metric == ACCURACY:
+            return float(scores_by(ACCURACY, numbers, outputs).mean())
+        labels = np.eye(n_classes)[numbers][:, 1:] if n_classes == 2 else np.eye(n_classes)[numbers]
+        is_known = numbers >= 0  # a test row of another class has no place in most metrics
+        return Metric(self.metric, "classification").score(labels[is_known], outputs[is_known])
 
 
-def as_values(truth: np.ndarray) -> np.ndarray:
-    """Values as float64; text is refused."""
+def scorer_of(sketch: Sketch, truth: np.ndarray) -> Scorer:
+    """A scorer by the metric of the sketch's ``summary``; without one, by accuracy, R2, or MAE of a plain function."""
+    from ..compare.scores import ACCURACY, MAE, PINBALL, R2
+
+    summary: Any = getattr(sketch, "summary", None)
+    if sketch.task == "classification":
+        classes = np.arange(max(2, sketch.n_outputs)) if sketch.classes is None else sketch.classes
+        return Scorer(ACCURACY if summary is None else summary.metric, truth, classes)
+    metric = (MAE if sketch.task is None else R2) if summary is None else summary.metric
+    if metric != PINBALL:
+        return Scorer(metric, truth, None)
+    level = summary.quantile  # which a file of an earlier version does not have
+    return Scorer(MAE, truth, None) if level is None else Scorer(PINBALL, truth, None, level)
+
+
+def numbers_of(truth: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Numbers (n,) of the classes of labels (n,); -1 where a label is none of them. Text may stand for a number.
+
+    >>> numbers_of(np.array([2, 1, 5]), np.array(["1", "2"])).tolist()
+    [1, 0, -1]
+    >>> numbers_of(np.array(["2", "1", "x"]), np.array([1, 2])).tolist()
+    [1, 0, -1]
+    """
+    if "U" in (truth.dtype.kind, classes.dtype.kind):
+        truth, classes = truth.astype(str), classes.astype(str)
+    known = {label: number for number, label in enumerate(classes.tolist())}
+    return np.array([known.get(label, -1) for label in truth.tolist()])
+
+
+def as_values(truth: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Values as float64 of this shape (n, C); text, and another number of values, are refused."""
     if truth.dtype.kind not in "biuf":
         raise InputError(f"the target holds text, such as {str(truth[0])!r}, but this model predicts numbers.")
-    return truth.astype(np.float64)
+    if truth.size != np.prod(shape):
+        raise InputError(f"the target has shape {truth.shape}, but this model predicts {shape[1]} values a row.")
+    return truth.astype(np.float64).reshape(shape)
 
 
 def predicted_by(outputs: TeacherOutputs) -> np.ndarray:

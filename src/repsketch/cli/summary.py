@@ -8,7 +8,7 @@ from typing import Any
 from ..data.tables import Table
 from ..sketch import Sketch
 from ..teacher import Teacher
-from .scores import METRICS, Scorer, format_score, predicted_by
+from .scores import Scorer, format_score, predicted_by, scorer_of
 from .terminal import printable, screen
 
 TRAINING_ROWS, TEST_ROWS = "training rows", "test rows"  # names of the rows that are scored on
@@ -21,7 +21,6 @@ def summarize(
     train_table: Table,
     test_table: Table,
     model: Path | None,
-    quantile: float | None = None,
 ) -> dict[str, Any]:
     """Scores and costs as a dictionary that JSON can hold.
 
@@ -35,13 +34,12 @@ def summarize(
     teacher_nbytes = None if model is None else model.stat().st_size
     found = getattr(sketch, "summary", None)
     compared = [] if found is None else list(found.rows)
-    metric = METRICS[task] if found is None else found.metric
-    level = 0.5 if quantile is None else quantile
+    scorer = scorer_of(sketch, truth)
     return {
         "task": task,
         "classes": None if sketch.classes is None else sketch.classes.tolist(),
         "target": train_table.target,
-        "metric": metric,
+        "metric": scorer.metric,
         "scored_against": "teacher" if test_table.y is None else "target",
         "scored_on": test_table.name,
         "n_rows": {"train": train_table.n_rows, "test": test_table.n_rows},
@@ -49,11 +47,11 @@ def summarize(
             "nbytes": teacher_nbytes,
             "score": None
             if test_table.y is None
-            else Scorer(metric, truth, taught.classes, level).score(taught.values),
+            else Scorer(scorer.metric, truth, taught.classes, scorer.level).score(taught.values),
         },
         "sketch": {
             "nbytes": sketch.nbytes,
-            "score": Scorer(metric, truth, sketch.classes, level).score(sketch.outputs(test_table.X)),
+            "score": scorer.score(sketch.outputs(test_table.X)),
             "validation_score": next((row["score"] for row in compared if row["name"] == SKETCH), None),
             "reduction": None if teacher_nbytes is None else teacher_nbytes / sketch.nbytes,
         },
@@ -102,9 +100,12 @@ def _lines(summary: dict[str, Any]) -> Iterator[str]:
         yield "Without a target, scores are the agreement with the teacher."
     if summary["comparison"]:
         yield "Validation rows are the training rows that hyper-parameters were chosen on."
+    if sizes["budget"] is None:
+        wanted = f"with a tolerance of {summary['tolerance']:g}"
+    else:
+        wanted = f"of a budget of {sizes['budget']:,}"
     yield (
-        f"bytes on a device: {sizes['device']:,} of a budget of {sizes['budget']:,}; "
-        f"bytes of the file, with names and checks: {sizes['file']:,}"
+        f"bytes on a device: {sizes['device']:,} {wanted}; bytes of the file, with names and checks: {sizes['file']:,}"
     )
     if reduction is not None:
         yield f"{reduction:,.1f} times smaller than the teacher's file"

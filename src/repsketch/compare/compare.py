@@ -1,7 +1,7 @@
 """A sketch compared with peers of the same bytes, fitted to the same rows, and which peer a user should prefer."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,8 @@ from ..runtime import runtime_for
 from ..train.training_data import TrainingData
 from ..train.trials import Trial
 from .comparison import SKETCH, TRAINING, VALIDATION, Comparison
-from .scores import metric_of, row_scores, score_of, sign_of
+from .peer import PeerModel
+from .scores import PINBALL, metric_of, row_scores, score_of, sign_of
 
 BETTER_ERRORS = 2.0  # a peer ahead by more standard errors of the mean difference is better
 AS_GOOD_ERRORS = 0.5  # a peer that is behind by at most as many standard errors is as good
@@ -25,18 +26,31 @@ def compare(data: TrainingData, trial: Trial, nbytes: int, seed: int, seconds: f
     """
     from .peers import fit_peers
 
-    models: list[tuple[str, int, float, Callable[[np.ndarray], np.ndarray]]]
-    models = [(SKETCH, trial.fitted.nbytes, trial.loss, runtime_for(trial.fitted).outputs)]
-    peers, left_out = fit_peers(data, nbytes, seed=seed, until=time.monotonic() + seconds)
-    models += [(peer.name, peer.nbytes, peer.loss, peer.outputs) for peer in peers]
-    scores = {name: row_scores(data, outputs(data.X[data.validation_rows])) for name, _, _, outputs in models}
+    return compare_with(data, trial, *fit_peers(data, nbytes, seed=seed, until=time.monotonic() + seconds))
+
+
+def compare_with(
+    data: TrainingData, trial: Trial, peers: Sequence[PeerModel], left_out: Mapping[str, str]
+) -> Comparison:
+    """A sketch compared with fitted peers; ``left_out``: peers that are not there, by name, and why."""
+    X = data.X[data.validation_rows]
+    models = [(SKETCH, trial.fitted.nbytes, trial.loss, runtime_for(trial.fitted).outputs(X))]
+    models += [(peer.name, peer.nbytes, peer.loss, peer.outputs(X)) for peer in peers]
+    scores = {name: row_scores(data, outputs) for name, _, _, outputs in models}
     rows = tuple(
-        {"name": name, "nbytes": size, "score": score_of(data, scores[name], outputs), "loss": float(loss)}
+        {"name": name, "nbytes": size, "score": score_of(data, outputs), "loss": float(loss)}
         for name, size, loss, outputs in models
     )
     metric = metric_of(data)
-    scored_on = TRAINING if data.trains_on_all else VALIDATION
-    return Comparison(metric, rows, conclude(metric, rows, scores), scored_on, len(data.validation_rows), left_out)
+    return Comparison(
+        metric,
+        rows,
+        conclude(metric, rows, scores),
+        TRAINING if data.trains_on_all else VALIDATION,
+        len(data.validation_rows),
+        dict(left_out),
+        data.level if metric == PINBALL else None,
+    )
 
 
 def conclude(metric: str, rows: Sequence[dict[str, Any]], scores: dict[str, np.ndarray]) -> str | None:

@@ -21,6 +21,7 @@ class Comparison:
     scored_on : "validation" rows, which no model was fitted to, or "training" rows where there were too few rows
     n_rows : number of rows scored on
     left_out : peers that could not be fitted, by name, and why
+    quantile : level of the pinball loss; None for other metrics
 
     >>> print(Comparison("accuracy", ({"name": "sketch", "nbytes": 500, "score": 0.9, "loss": 0.3},), None))
     model   accuracy  bytes
@@ -33,6 +34,7 @@ class Comparison:
     scored_on: str = VALIDATION
     n_rows: int = 0
     left_out: Mapping[str, str] | None = None
+    quantile: float | None = None
 
     def __str__(self) -> str:
         width = max(len("model"), *(len(row["name"]) for row in self.rows))
@@ -47,7 +49,8 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """The comparison as JSON in a file's metadata; there the key of the conclusion is "verdict"."""
         content = {"verdict" if key == "conclusion" else key: value for key, value in asdict(self).items()}
-        return {**content, "rows": list(content["rows"]), "left_out": dict(self.left_out or {})}
+        content |= {"rows": list(self.rows), "left_out": dict(self.left_out or {})}
+        return {key: value for key, value in content.items() if key != "quantile" or value is not None}
 
     @classmethod
     def from_dict(cls, content: Any) -> "Comparison | None":
@@ -60,23 +63,31 @@ class Comparison:
             return None
         metric, conclusion, scored_on = (content.get(key) for key in ("metric", "verdict", "scored_on"))
         rows, n_rows, left_out = (content.get(key) for key in ("rows", "n_rows", "left_out"))
+        quantile = content.get("quantile")  # older files have none
         texts = [metric, scored_on, *([] if conclusion is None else [conclusion])]
         if not (isinstance(rows, list) and 1 <= len(rows) <= _MAX_ROWS and isinstance(left_out, dict)):
             return None
         if not (_are_texts([*texts, *left_out, *left_out.values()]) and _is_count(n_rows)):
             return None
         found = tuple({key: row.get(key) for key in _FIELDS} if isinstance(row, dict) else {} for row in rows)
-        if not all(row and _is_row(row) for row in found):
+        if not (all(row and _is_row(row) for row in found) and _is_level(quantile)):
             return None
-        return cls(metric, found, conclusion, scored_on, n_rows, left_out)  # type: ignore[arg-type]
+        return cls(metric, found, conclusion, scored_on, n_rows, left_out, quantile)  # type: ignore[arg-type]
 
 
 _FIELDS = ("name", "nbytes", "score", "loss")
 
 
 def _is_row(row: dict[str, Any]) -> bool:
-    is_score = all(isinstance(row[key], (int, float)) and not isinstance(row[key], bool) for key in ("score", "loss"))
-    return _are_texts([row["name"]]) and _is_count(row["nbytes"]) and is_score
+    return _are_texts([row["name"]]) and _is_count(row["nbytes"]) and all(_is_number(row[k]) for k in ("score", "loss"))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_level(value: Any) -> bool:
+    return value is None or (_is_number(value) and 0.0 < value < 1.0)
 
 
 def _is_count(value: Any) -> bool:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..parallel import Workers
 from ..runtime import runtime_for
 from ..train.clock import OutOfTime
 from ..train.fitter import MAX_ENTRIES
-from ..parallel import Workers
 from ..train.recipes import has_numbers
 from ..train.stage_recipes import FEW_ROWS, VALUES, StageRecipe
 from ..train.stage_shape import NetworkHead, Shape, StageShape

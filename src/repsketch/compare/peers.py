@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 
 import numpy as np
@@ -13,7 +14,7 @@ from .histogram import HistogramBoosted
 from .linear import Linear
 from .network import Network
 from .peer import PeerModel
-from .tuning import SCREENING_ROWS, PeerMethod, tune_each
+from .tuning import SCREENING_ROWS, PeerMethod, tuned
 
 NO_TIME = "no time left"
 MIN_NETWORK_SECONDS = 2.0  # with less time, the network is left out
@@ -38,36 +39,57 @@ def fit_peers(
     >>> [model.name for model in peers if model.nbytes <= 256], left_out
     (['boosted trees', 'int8 network', 'linear'], {})
     """
+    return fit_peers_at(data, [nbytes], seed=seed, until=until)[nbytes]
+
+
+def fit_peers_at(
+    data: TrainingData, budgets: Iterable[int], *, seed: int = 0, until: float = float("inf")
+) -> dict[int, tuple[list[PeerModel], dict[str, str]]]:
+    """``fit_peers`` at every budget, in rising order; fits are shared between budgets."""
+    found: dict[int, tuple[list[PeerModel], dict[str, str]]] = {nbytes: ([], {}) for nbytes in sorted(budgets)}
     boosted: type[PeerMethod] = HistogramBoosted if find_spec("lightgbm") is None else Boosted
-    found, left_out = [], {}
     kinds: tuple[type[PeerMethod], ...] = (boosted, Network, Linear)
     for number, kind in enumerate(kinds):
         left = until - time.monotonic()
-        if kind is Network and left < MIN_NETWORK_SECONDS:
-            left_out[kind.name] = NO_TIME
-            continue
-        seconds = max(left / (len(kinds) - number), MIN_SECONDS)
-        is_late = Clock(seconds if np.isfinite(seconds) else None).is_past(1.0)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                model = tune_each(
-                    kind, rows_in_time(data, seconds, seed), [nbytes], seed=seed,
-                    is_distilled=data.soft_labels is not None, is_quick=True, is_hurried=left <= 0,
-                    step_share=STEP_SHARE, is_late=is_late,
-                )[nbytes]  # fmt: skip
-        except Exception as error:  # no error of another library may fail the user's model
-            left_out[kind.name] = (
-                NO_TIME
-                if is_late()
-                else f"{type(error).__name__}: {str(error).splitlines()[0][:80] if str(error) else ''}"
-            )
-            continue
-        if model is None:
-            left_out[kind.name] = f"none is as small as {nbytes} bytes"
-        else:
-            found.append(model)
-    return found, left_out
+        models: dict[int, PeerModel | None] = {}
+        reason = NO_TIME
+        if kind is not Network or left >= MIN_NETWORK_SECONDS * len(found):
+            seconds = max(left / (len(kinds) - number), MIN_SECONDS)
+            is_late = Clock(seconds if np.isfinite(seconds) else None).is_past(1.0)
+            try:
+                models = _tuned(kind, rows_in_time(data, seconds, seed), list(found), seed, left <= 0, is_late)
+            except Exception as error:  # no error of another library may fail the user's model
+                if not is_late():
+                    reason = f"{type(error).__name__}: {str(error).splitlines()[0][:80] if str(error) else ''}"
+        for nbytes, (peers, left_out) in found.items():
+            model = models.get(nbytes)
+            if model is not None:
+                peers.append(model)
+            else:
+                left_out[kind.name] = f"none is as small as {nbytes} bytes" if nbytes in models else reason
+    return found
+
+
+def _tuned(
+    kind: type[PeerMethod],
+    data: TrainingData,
+    budgets: list[int],
+    seed: int,
+    is_hurried: bool,
+    is_late: Callable[[], bool],
+) -> dict[int, PeerModel | None]:
+    """The best model of a kind at each budget, rising, for which there is time; None where none is so small."""
+    found: dict[int, PeerModel | None] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for nbytes, model in tuned(
+            kind, data, budgets, seed=seed, is_distilled=data.soft_labels is not None,
+            is_quick=True, is_hurried=is_hurried, step_share=STEP_SHARE, is_late=is_late,
+        ):  # fmt: skip
+            found[nbytes] = model
+            if is_late() and not is_hurried:
+                break
+    return found
 
 
 def rows_in_time(data: TrainingData, seconds: float, seed: int) -> TrainingData:

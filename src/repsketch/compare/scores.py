@@ -1,6 +1,7 @@
-"""The score of a comparison: the metric of the user, or what fits the loss (accuracy, R2, MAE, pinball loss)."""
+"""The score of a comparison: the metric of the user, or what fits the loss (accuracy, R2, MAE, pinball loss).
 
-from collections.abc import Callable
+One definition for validation rows, for tables that the command line scores, and for the teacher.
+"""
 
 import numpy as np
 
@@ -9,8 +10,9 @@ from ..train.metric import classes_of
 from ..train.objective import Quantile
 from ..train.training_data import TrainingData
 
-ACCURACY, R2, MAE, PINBALL = "accuracy", "R2", "MAE", "pinball loss"
+BUILT_IN = ACCURACY, R2, MAE, PINBALL = "accuracy", "R2", "MAE", "pinball loss"
 _BY_LOSS = {"log_loss": ACCURACY, "squared_error": R2, "absolute_error": MAE, "quantile": PINBALL}
+_SMALLEST_PROBABILITY = 1e-12  # of a class, where a teacher's probability becomes log-odds
 
 
 def metric_of(data: TrainingData) -> str:
@@ -27,6 +29,30 @@ def sign_of(metric: str) -> float:
     return -1.0 if metric in (MAE, PINBALL) else 1.0
 
 
+def scores_by(metric: str, truth: np.ndarray, outputs: np.ndarray, level: float = 0.5) -> np.ndarray:
+    """Numbers (n,), one for each row, whose mean is the score of outputs (n, C).
+
+    Parameters
+    ----------
+    metric : "accuracy", "R2", "MAE" or "pinball loss"
+    truth : numbers of classes (n,) for the accuracy, else values (n, C)
+    level : of the quantile, for the pinball loss
+
+    >>> scores_by("MAE", np.array([[1.0], [3.0]]), np.array([[1.5], [3.0]])).tolist()
+    [0.5, 0.0]
+    """
+    if metric == ACCURACY:
+        return (to_choice(outputs) == truth).astype(np.float64)
+    if metric == PINBALL:
+        return Quantile(truth, level=level).losses(outputs)
+    if metric == MAE:
+        return np.abs(outputs - truth).mean(axis=1)
+    errors, variances = (outputs - truth) ** 2, truth.var(axis=0)
+    shares = 1.0 - errors / np.where(variances > 0, variances, np.inf)
+    shares[:, (variances == 0) & errors.any(axis=0)] = 0.0  # of values that never change, as scikit-learn has it
+    return shares.mean(axis=1)
+
+
 def row_scores(data: TrainingData, outputs: np.ndarray) -> np.ndarray:
     """Numbers (k,) whose mean is the score of outputs (m, C) for the validation rows, to estimate its noise.
 
@@ -35,21 +61,22 @@ def row_scores(data: TrainingData, outputs: np.ndarray) -> np.ndarray:
     if data.metric is not None:
         return -data.validation_losses((outputs - data.middle) / data.unit)
     labels = data.labels[data.validation_rows]
-    if data.task == "classification":
-        return (to_choice(outputs) == classes_of(labels)).astype(np.float64)
-    labels = labels * data.unit + data.middle
-    if data.loss == "squared_error":
-        variances = np.maximum(labels.var(axis=0), np.finfo(float).tiny)
-        return (1.0 - (outputs - labels) ** 2 / variances).mean(axis=1)
-    if data.loss == "quantile":
-        return Quantile(labels, level=data.level).losses(outputs)
-    return np.abs(outputs - labels).mean(axis=1)
+    truth = classes_of(labels) if data.task == "classification" else labels * data.unit + data.middle
+    return scores_by(metric_of(data), truth, outputs, data.level)
 
 
-def score_of(data: TrainingData, scores: np.ndarray, outputs: Callable[[np.ndarray], np.ndarray]) -> float:
-    """The score of a model with these ``row_scores``: their mean, or the metric of the user itself."""
+def score_of(data: TrainingData, outputs: np.ndarray) -> float:
+    """The score of outputs (m, C) for the validation rows: the mean of ``row_scores``, or the metric of the user."""
     if data.metric is None:
-        return float(scores.mean())
+        return float(row_scores(data, outputs).mean())
     rows = data.validation_rows
     weights = None if data.weights is None else data.weights[rows]
-    return data.metric.score(data.labels[rows] * data.unit + data.middle, outputs(data.X[rows]), weights)
+    return data.metric.score(data.labels[rows] * data.unit + data.middle, outputs, weights)
+
+
+def as_outputs(data: TrainingData, labels: np.ndarray) -> np.ndarray:
+    """Labels (m, C) like those of the data, such as a teacher's, as outputs (m, C): log-odds, logits or values."""
+    if data.task != "classification":
+        return labels * data.unit + data.middle
+    shares = np.clip(labels, _SMALLEST_PROBABILITY, 1.0 - _SMALLEST_PROBABILITY)
+    return np.log(shares) - np.log1p(-shares) if labels.shape[1] == 1 else np.log(shares)

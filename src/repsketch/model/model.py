@@ -177,7 +177,9 @@ class Model:
             raise InputError(f"offset_stored_as={self.offset_stored_as!r} belongs to the int precision.")
         if self.offset_stored_as == "none":
             if self.offset.any():
-                raise InputError("offset_stored_as='none', but some offset is not 0; store them as float32 or bfloat16.")
+                raise InputError(
+                    "offset_stored_as='none', but some offset is not 0; store them as float32 or bfloat16."
+                )
         elif not np.array_equal(round_floats(self.offset, self.offset_stored_as), self.offset):
             raise InputError("offsets have more digits than bfloat16 keeps; round them, or keep them as float32.")
 

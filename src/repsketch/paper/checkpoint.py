@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..errors import InputError
 from ..files import write_atomically
+from .adam import Adam
 
 
 def fingerprint(values: Iterable[object]) -> str:
@@ -39,26 +38,25 @@ def check_path(path: Any) -> None:
 def save_state(
     path: str | os.PathLike,
     key: str,
-    parameters: dict[str, Tensor],
-    optimizer: torch.optim.Adam,
+    parameters: dict[str, np.ndarray],
+    optimizer: Adam,
     best: dict[str, np.ndarray],
     numbers: dict[str, float],
 ) -> None:
     """Write the state of a run identified by ``key``."""
     arrays: dict[str, Any] = {f"number/{name}": np.float64(value) for name, value in numbers.items()}
     arrays["key"] = np.array(key)
-    for name, value in parameters.items():
-        arrays[f"parameter/{name}"] = value.detach().numpy()
-        arrays[f"best/{name}"] = best[name]
-        for moment, tensor in optimizer.state.get(value, {}).items():
-            arrays[f"{moment}/{name}"] = tensor.numpy()
+    arrays["n_steps"] = np.int64(optimizer.n_steps)
+    named = {"parameter": parameters, "best": best, "mean": optimizer.means, "square": optimizer.squares}
+    for kind, of_kind in named.items():
+        arrays.update({f"{kind}/{name}": value for name, value in of_kind.items()})
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     write_atomically(path, buffer.getvalue())
 
 
 def load_state(
-    path: str | os.PathLike, key: str, parameters: dict[str, Tensor], optimizer: torch.optim.Adam
+    path: str | os.PathLike, key: str, parameters: dict[str, np.ndarray], optimizer: Adam
 ) -> tuple[dict[str, np.ndarray], dict[str, float]] | None:
     """Restore a saved state and return its best parameters and numbers, or None if there is no file."""
     if not Path(path).exists():
@@ -74,13 +72,10 @@ def load_state(
             f"checkpoint={str(path)!r} belongs to a run with other data, teacher or settings; "
             "give another file name, or delete it to start afresh."
         )
-    with torch.no_grad():
-        for name, value in parameters.items():
-            value.copy_(torch.from_numpy(arrays[f"parameter/{name}"]))
-            if f"exp_avg/{name}" in arrays:
-                optimizer.state[value] = {
-                    moment: torch.from_numpy(arrays[f"{moment}/{name}"]) for moment in ("step", "exp_avg", "exp_avg_sq")
-                }
+    for kind, of_kind in (("parameter", parameters), ("mean", optimizer.means), ("square", optimizer.squares)):
+        for name, value in of_kind.items():
+            value[...] = arrays[f"{kind}/{name}"]
+    optimizer.n_steps = int(arrays["n_steps"])
     best = {name: arrays[f"best/{name}"] for name in parameters}
     numbers = {name.split("/", 1)[1]: float(value) for name, value in arrays.items() if name.startswith("number/")}
     return best, numbers

@@ -6,32 +6,34 @@ squared norm of f_K.
 """
 
 import os
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
 from math import ceil, cos, pi
 from typing import Any
 
 import numpy as np
-import torch
 
 from ..checks import check_choice, check_count, check_number
 from ..core import KERNEL_LANES
 from ..data.arrays import iterate_blocks
+from ..errors import require
 from ..lsh import Family, family_named
 from ..lsh.family import check_family
 from ..lsh.generator import MAX_CONCAT, MAX_FEATURES, resolve_seed
+from ..parallel import Workers, n_threads
 from ..progress import progress_bar
+from .adam import Adam
 from .batches import TrainingSet, collect
 from .checkpoint import check_path, fingerprint, load_state, save_state
 from .kernel_model import KERNELS, KernelModel, check_kernel, offers_as_hashed
 from .student import Student
-from .threads import one_torch_thread
 
 _SAMPLE_ROWS = 4_096  # rows that scale and initialise the student
 _MAX_VALIDATION_ROWS = 8_192  # rows for early stopping
 _STORED_ROWS = 512  # inputs stored with the model, to quantise its sketches by
 _TARGET_STEPS = 2_000  # gradient steps if the number of epochs is not given
+_MOST_THREADS = 8  # a batch has six chunks of queries, with the default numbers of rows and points
+_STATE_VERSION = 2  # of checkpoints: another one means another way to compute
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,8 @@ def distill(
     n_epochs : passes over the data at most; None aims at 2,000 steps, within 10 to 100 epochs
     checkpoint : file that stores the state after each epoch; a stopped run that is started again with
         the same arguments resumes from it and gives the same bytes
-    random_state : seed of everything random, including the directions
+    random_state : seed of everything random, including the directions. The same seed gives the same model for any
+        number of threads; on another processor its last bits may differ, for a BLAS sums in another order there
 
     Returns
     -------
@@ -147,21 +150,25 @@ def distill(
     )
     data = collect(model, X, task, classes, progress=progress)
     try:
-        targets = data.labels.values
-        training, validation = _split(len(targets), validation_fraction, seed)
-        sample = np.sort(training[:_SAMPLE_ROWS])
-        inputs = data.rows(sample)
-        student = Student.start(inputs, targets[sample], **settings)
-        steps = ceil(len(training) / batch_size)
-        if n_epochs is None:
-            n_epochs = min(100, max(10, ceil(_TARGET_STEPS / steps)))
-        schedule = Schedule(n_epochs, steps, learning_rate, patience=max(5, n_epochs // 4))
-        key = ""
-        if checkpoint is not None:
-            values = (settings, schedule, batch_size, norm_penalty, targets, training, validation)
-            key = fingerprint(chain(values, (block for _, block in iterate_blocks(data.X))))
-        run = _Run(student, data, training, validation, schedule, batch_size, norm_penalty, checkpoint, key)
-        with one_torch_thread() if kernel == "as_hashed" else nullcontext():
+        # One BLAS thread: matrices are small, and sums must not depend on the number of threads.
+        with (
+            require("threadpoolctl", "train").threadpool_limits(1, "blas"),
+            Workers(n_threads(_MOST_THREADS)) as workers,
+        ):
+            targets = data.labels.values
+            training, validation = _split(len(targets), validation_fraction, seed)
+            sample = np.sort(training[:_SAMPLE_ROWS])
+            inputs = data.rows(sample)
+            student = Student.start(inputs, targets[sample], **settings, workers=workers)
+            steps = ceil(len(training) / batch_size)
+            if n_epochs is None:
+                n_epochs = min(100, max(10, ceil(_TARGET_STEPS / steps)))
+            schedule = Schedule(n_epochs, steps, learning_rate, patience=max(5, n_epochs // 4))
+            key = ""
+            if checkpoint is not None:
+                values = (_STATE_VERSION, settings, schedule, batch_size, norm_penalty, targets, training, validation)
+                key = fingerprint(chain(values, (block for _, block in iterate_blocks(data.X))))
+            run = _Run(student, data, training, validation, schedule, batch_size, norm_penalty, checkpoint, key)
             best = run.train(progress=progress)
         model = student.finish(best, data.labels.task, data.labels.classes)
         return replace(model, sample=inputs[:: -(-len(inputs) // _STORED_ROWS)])
@@ -201,7 +208,7 @@ class _Run:
     def train(self, *, progress: bool) -> dict[str, np.ndarray]:
         """The parameters with the smallest validation error."""
         parameters, schedule = self.student.parameters, self.schedule
-        optimizer = torch.optim.Adam([value for value in parameters.values() if value.requires_grad], fused=True)
+        optimizer = Adam(self.student.trained)
         validation = self._fetch(np.sort(self.validation))
         best = _copy(parameters)
         numbers = {"epoch": 0.0, "loss": _loss(self.student, *validation, self.norm_penalty), "waited": 0.0}
@@ -223,31 +230,25 @@ class _Run:
                 bar.advance(note=f"validation loss {numbers['loss']:.4f} of variance")
         return best
 
-    def _pass_over(self, epoch: int, optimizer: torch.optim.Adam) -> None:
+    def _pass_over(self, epoch: int, optimizer: Adam) -> None:
         """One epoch; its order depends on the seed and the epoch only, so that a resumed run repeats it."""
         order = np.random.default_rng([self.student.seed, 2, epoch]).permutation(self.training)
         for step, start in enumerate(range(0, len(order), self.batch_size)):
             X, wanted = self._fetch(np.sort(order[start : start + self.batch_size]))
-            outputs, norm = self.student(X)
-            loss = (outputs - wanted).square().mean() + self.norm_penalty * norm
-            optimizer.zero_grad()
-            loss.backward()
-            for group in optimizer.param_groups:
-                group["lr"] = self.schedule.rate(epoch * self.schedule.steps_per_epoch + step)
-            optimizer.step()
+            gradients = self.student.gradients(X, wanted, self.norm_penalty)
+            optimizer.step(gradients, self.schedule.rate(epoch * self.schedule.steps_per_epoch + step))
 
-    def _fetch(self, index: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+    def _fetch(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Standardised inputs and targets of the rows named by ``index``."""
-        X = torch.from_numpy(self.student.inputs.apply(self.data.rows(index)))
-        return X, torch.from_numpy(self.student.standardise(self.data.labels.values[index]))
+        X = self.student.inputs.apply(self.data.rows(index))
+        return X, self.student.standardise(self.data.labels.values[index])
 
 
-def _copy(parameters: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
-    return {name: value.detach().numpy().copy() for name, value in parameters.items()}
+def _copy(parameters: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: value.copy() for name, value in parameters.items()}
 
 
-@torch.no_grad()
-def _loss(student: Student, X: torch.Tensor, wanted: torch.Tensor, norm_penalty: float) -> float:
+def _loss(student: Student, X: np.ndarray, wanted: np.ndarray, norm_penalty: float) -> float:
     """The training loss, in units of the outputs' variance: mean squared error and the norm's penalty.
 
     Early stopping by the error alone would prefer models of large norm that fit a little better, but whose sketches are
@@ -255,7 +256,7 @@ def _loss(student: Student, X: torch.Tensor, wanted: torch.Tensor, norm_penalty:
     """
     total, norm = 0.0, 0.0
     for start in range(0, len(X), 2_048):
-        outputs, squared_norm = student(X[start : start + 2_048])
-        total += float((outputs - wanted[start : start + 2_048]).square().sum())
-        norm = float(squared_norm)
-    return total / wanted.numel() + norm_penalty * norm
+        found = student(X[start : start + 2_048])
+        total += float(np.square(found.outputs - wanted[start : start + 2_048]).sum())
+        norm = found.norm
+    return total / wanted.size + norm_penalty * norm

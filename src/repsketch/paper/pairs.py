@@ -1,68 +1,95 @@
-"""Kernel values of all (query, point) pairs, with gradients, for training in torch.
+"""Kernel values of all (query, point) pairs, and their gradients, for training.
 
-The L2 kernel is computed in two ways: by its closed form, or *as hashed*, averaged over the directions that the
-sketch will use (erratum 3), which runs in the C core. Angular and L1 have closed forms. MinHash compares sets; its
-points are not trained.
+Takes coordinates in units of the bandwidth, so that every kernel has bandwidth 1; hands kernel values to ``student``.
+The L2 kernel is computed in two ways: by its closed form, or *as hashed*, averaged over the directions that the sketch
+will use (erratum 3), which runs in the C core. Angular and L1 have closed forms. MinHash compares sets; its points are
+not trained.
+
+Arrays keep the float type they come in; only ``AsHashed`` needs float32.
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import pi, sqrt
+from typing import TypeVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..core import KERNEL_LANES, require_native
+from ..errors import require
+from ..parallel import Workers
 from .kernel_model import block_first, direction_matrix
 
 _CHUNK = 128  # queries a task; fixed, so that results do not depend on the number of threads
+_LEAST_SQUARE = 1e-8  # smallest squared distance: below it float32 has rounding errors only
+_LARGEST_COSINE = 1 - 1e-6  # where the slope of the angle ends, which is infinite at 1
+_STEEP = 1e15  # a gap times this, clipped to [-1, 1], is its sign, and 0 for 0
+
+Result = TypeVar("Result")
+#: From a loss's gradient by the kernel (n, m) to its gradients by the queries (n, p) and by the points (m, p).
+Gradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
-class _AsHashed(torch.autograd.Function):
-    """(n, m) kernel of positions u (n, blocks, K, 16) and v (m, blocks, K, 16) along the hash directions."""
+class PairKernel(ABC):
+    """A kernel of bandwidth 1 for all pairs of rows, with its gradient."""
 
-    @staticmethod
-    def forward(ctx, u: Tensor, v: Tensor, pool: ThreadPoolExecutor) -> Tensor:
-        queries = u.detach().numpy()
-        chunks = [block_first(queries[start : start + _CHUNK]) for start in range(0, len(u), _CHUNK)]
-        points = block_first(v.detach().numpy())
-        kernel = np.empty((len(u), len(v)), np.float32)
+    def embed(self, coordinates: np.ndarray) -> np.ndarray:
+        """What is compared, once for every row of ``coordinates`` (n, p)."""
+        return coordinates
 
-        kernel_forward = require_native().kernel_forward
+    def embed_gradient(self, coordinates: np.ndarray, grad: np.ndarray) -> np.ndarray:
+        """The gradient by ``coordinates`` (n, p) from the gradient by their embedding."""
+        return grad
 
-        def fill(index: int) -> None:
-            kernel_forward(chunks[index], points, kernel[index * _CHUNK : (index + 1) * _CHUNK])
-
-        list(pool.map(fill, range(len(chunks))))
-        ctx.chunks, ctx.points, ctx.pool = chunks, points, pool
-        return torch.from_numpy(kernel)
-
-    @staticmethod
-    def backward(ctx, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
-        grad = grads[0].contiguous().numpy()
-        kernel_backward = require_native().kernel_backward
-
-        def differentiate(index: int) -> tuple[np.ndarray, np.ndarray]:
-            grad_u, grad_v = np.empty_like(ctx.chunks[index]), np.empty_like(ctx.points)
-            chunk_grad = grad[index * _CHUNK : (index + 1) * _CHUNK]
-            kernel_backward(ctx.chunks[index], ctx.points, chunk_grad, grad_u, grad_v)
-            return grad_u, grad_v
-
-        pairs = list(ctx.pool.map(differentiate, range(len(ctx.chunks))))
-        grad_u = np.concatenate([pair[0] for pair in pairs], axis=1)
-        grad_v = pairs[0][1]
-        for pair in pairs[1:]:
-            grad_v += pair[1]
-        return _point_first(grad_u), _point_first(grad_v), None
+    @abstractmethod
+    def values(self, own: np.ndarray, to: np.ndarray) -> tuple[np.ndarray, Gradient]:
+        """Kernel values (n, m) of embedded queries and points, and the gradient by both embeddings."""
 
 
-def _point_first(positions: np.ndarray) -> Tensor:
-    return torch.from_numpy(positions.transpose(1, 0, 2, 3))
+class Pairs:
+    """Evaluates a kernel for chunks of queries, side by side in threads.
+
+    >>> with Workers(1) as workers:
+    ...     kernel, gradient = Pairs(L1ClosedForm(), workers)(np.zeros((1, 2)), np.ones((1, 2)))
+    >>> kernel.round(3).tolist(), gradient(np.ones((1, 1)))[0].round(3).tolist()
+    ([[0.135]], [[0.135, 0.135]])
+    """
+
+    def __init__(self, kernel: PairKernel, workers: Workers) -> None:
+        self.kernel, self.workers = kernel, workers
+
+    def __call__(self, queries: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, Gradient]:
+        """Kernel values (n, m) of queries (n, p) and points (m, p), and their gradient."""
+        kernel, to = self.kernel, self.kernel.embed(points)
+        starts = range(0, len(queries), _CHUNK)
+        chunks = [queries[start : start + _CHUNK] for start in starts]
+
+        def evaluate(chunk: np.ndarray) -> tuple[np.ndarray, Gradient]:
+            return kernel.values(kernel.embed(chunk), to)
+
+        evaluated = self._map([partial(evaluate, chunk) for chunk in chunks])
+
+        def differentiate(index: int, grad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            grad_own, grad_to = evaluated[index][1](grad)
+            return kernel.embed_gradient(chunks[index], grad_own), grad_to
+
+        def gradient(grad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            jobs = [partial(differentiate, i, grad[start : start + _CHUNK]) for i, start in enumerate(starts)]
+            found = self._map(jobs)
+            grad_to = found[0][1]
+            for _, more in found[1:]:
+                grad_to += more
+            return np.concatenate([grad_own for grad_own, _ in found]), kernel.embed_gradient(points, grad_to)
+
+        return np.concatenate([values for values, _ in evaluated]), gradient
+
+    def _map(self, jobs: Sequence[Callable[[], Result]]) -> list[Result]:
+        return [jobs[0]()] if len(jobs) == 1 else self.workers.map(jobs)
 
 
-class AsHashed:
-    """The kernel over given hash directions and uniform offsets, as a function of z, points and width.
+class AsHashed(PairKernel):
+    """The kernel over given hash directions and uniform offsets: products of triangles, averaged in the C core.
 
     Parameters
     ----------
@@ -70,85 +97,180 @@ class AsHashed:
     unit : what coordinates are multiplied by at bandwidth 1 (``family.unit_scale`` there)
     """
 
-    def __init__(self, directions: np.ndarray, unit: float):
+    def __init__(self, directions: np.ndarray, unit: float) -> None:
         n_rows, n_concat, _ = directions.shape
-        self._shape = (n_rows // KERNEL_LANES, n_concat, KERNEL_LANES)
-        self._matrix = torch.from_numpy(direction_matrix(directions, unit))
-        self._pool = ThreadPoolExecutor(max(1, torch.get_num_threads()))
+        self._shape = (-1, n_rows // KERNEL_LANES, n_concat, KERNEL_LANES)
+        self._matrix = direction_matrix(directions, unit)
 
-    def __call__(self, z: Tensor, points: Tensor, bandwidth: Tensor) -> Tensor:
-        """Kernel values (n, m) of z (n, p) and points (m, p)."""
-        matrix = self._matrix / bandwidth
-        u, v = ((side @ matrix).view(-1, *self._shape) for side in (z, points))
-        return _AsHashed.apply(u, v, self._pool)
+    def embed(self, coordinates: np.ndarray) -> np.ndarray:
+        """Positions along all directions as the C core reads them, (blocks, n, K, 16)."""
+        return block_first((coordinates @ self._matrix).reshape(self._shape))
 
+    def embed_gradient(self, coordinates: np.ndarray, grad: np.ndarray) -> np.ndarray:
+        """The gradient by coordinates (n, p) from that by positions."""
+        return grad.transpose(1, 0, 2, 3).reshape(len(coordinates), -1) @ self._matrix.T
 
-class _Closed(torch.autograd.Function):
-    """The K-th power of a kernel given as a function of one number a pair; value and slope in one pass."""
+    def values(self, own: np.ndarray, to: np.ndarray) -> tuple[np.ndarray, Gradient]:
+        """The mean over rows of the product over codes of max(0, 1 - |gap|)."""
+        native = require_native()
+        kernel = np.empty((own.shape[1], to.shape[1]), np.float32)
+        native.kernel_forward(own, to, kernel)
 
-    @staticmethod
-    def forward(ctx, argument: Tensor, evaluate: Callable[[Tensor], tuple[Tensor, Tensor]], n_concat: int) -> Tensor:
-        kernel, slope = evaluate(argument)
-        if n_concat > 1:
-            power = kernel ** (n_concat - 1)
-            kernel = kernel * power
-            slope = slope.mul_(power).mul_(n_concat)
-        ctx.save_for_backward(slope)
-        return kernel
+        def gradient(grad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            grad_own, grad_to = np.empty_like(own), np.empty_like(to)
+            native.kernel_backward(own, to, np.ascontiguousarray(grad, np.float32), grad_own, grad_to)
+            return grad_own, grad_to
 
-    @staticmethod
-    def backward(ctx, *grads: Tensor) -> tuple[Tensor, None, None]:
-        (slope,) = ctx.saved_tensors
-        return grads[0] * slope, None, None
+        return kernel, gradient
 
 
-def _l2_of_squares(squared: Tensor) -> tuple[Tensor, Tensor]:
-    """k(c) and its slope of squared distances c**2 in units of r**2.
+class _ClosedForm(PairKernel):
+    """The K-th power of a textbook kernel."""
 
-    With u = 1 / c: dk/dc = -sqrt(2 / pi) (1 - exp(-u**2 / 2)), so dk/d(c**2) = that * u / 2.
+    def __init__(self, n_concat: int = 1) -> None:
+        self.n_concat = n_concat
+
+    def _power(self, kernel: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The K-th power of a kernel, and its slope by what ``slope`` is the kernel's slope by."""
+        if self.n_concat == 1:
+            return kernel, slope
+        power = kernel ** (self.n_concat - 1)
+        slope *= power
+        slope *= self.n_concat
+        return kernel * power, slope
+
+
+class L2ClosedForm(_ClosedForm):
+    """Collision probability of Gaussian directions.
+
+    With u = 1 / distance: k = erf(u / sqrt 2) - sqrt(2 / pi) (1 - exp(-u**2 / 2)) / u, and the slope
+    by the squared distance is -sqrt(2 / pi) (1 - exp(-u**2 / 2)) u / 2.
     """
-    u = squared.clamp_min(1e-12).rsqrt_()
-    drop = torch.expm1(torch.mul(u, u).mul_(-0.5)).mul_(sqrt(2.0 / pi))
-    kernel = torch.erf(u * sqrt(0.5)).add_(drop / u)
-    return kernel, drop.mul_(u).mul_(0.5)
+
+    def values(self, own: np.ndarray, to: np.ndarray) -> tuple[np.ndarray, Gradient]:
+        """Kernel values, from squared distances by a matrix product."""
+        erf = require("scipy.special", "train").erf
+        squared = own @ to.T
+        squared *= -2.0
+        squared += (own * own).sum(axis=1)[:, None]
+        squared += (to * to).sum(axis=1)
+        np.maximum(squared, _LEAST_SQUARE, out=squared)
+        u = np.sqrt(squared, out=squared)
+        np.reciprocal(u, out=u)
+        drop = u * u
+        drop *= -0.5
+        np.expm1(drop, out=drop)
+        drop *= sqrt(2.0 / pi)
+        kernel = u * sqrt(0.5)
+        erf(kernel, out=kernel)
+        kernel += drop / u
+        drop *= u
+        drop *= 0.5
+        kernel, slope = self._power(kernel, drop)
+
+        def gradient(grad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            by_square = grad * slope
+            by_square *= 2.0
+            return (
+                own * by_square.sum(axis=1)[:, None] - by_square @ to,
+                to * by_square.sum(axis=0)[:, None] - by_square.T @ own,
+            )
+
+        return kernel, gradient
 
 
-def _angular_of_cosines(cosine: Tensor) -> tuple[Tensor, Tensor]:
-    """1 - angle / pi and its slope of cosines."""
-    cosine = cosine.clamp(-1 + 1e-6, 1 - 1e-6)
-    slope = torch.mul(cosine, cosine).neg_().add_(1.0).rsqrt_().mul_(1.0 / pi)
-    return torch.arccos(cosine).mul_(-1.0 / pi).add_(1.0), slope
+class L1ClosedForm(_ClosedForm):
+    """The Laplacian kernel: k = exp(-|z - x|_1)."""
+
+    def values(self, own: np.ndarray, to: np.ndarray) -> tuple[np.ndarray, Gradient]:
+        """Kernel values; coordinates one after the other, in one array that stays in the cache."""
+        distance, gap = (np.zeros((len(own), len(to)), own.dtype) for _ in range(2))
+        for a, b in zip(*map(_by_coordinate, (own, to)), strict=True):
+            np.subtract(a[:, None], b, out=gap)
+            distance += np.abs(gap, out=gap)
+        distance *= -self.n_concat
+        kernel = np.exp(distance, out=distance)
+
+        def gradient(grad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            by_distance = grad * kernel
+            by_distance *= -self.n_concat
+            grad_own, grad_to = np.empty_like(own), np.empty_like(to)
+            queries, points = (_by_coordinate(side * own.dtype.type(_STEEP)) for side in (own, to))
+            every_query, every_point = (np.ones(n, own.dtype) for n in gap.shape)
+            for j, (a, b) in enumerate(zip(queries, points, strict=True)):
+                np.subtract(a[:, None], b, out=gap)
+                sign = np.clip(gap, -1.0, 1.0, out=gap)  # a third of the time of np.sign
+                sign *= by_distance
+                grad_own[:, j], grad_to[:, j] = sign @ every_point, -(every_query @ sign)
+            return grad_own, grad_to
+
+        return kernel, gradient
 
 
-def l2_closed_form(z: Tensor, points: Tensor, bandwidth: Tensor, n_concat: int = 1) -> Tensor:
-    """K-th power of the L2 kernel with Gaussian directions for all pairs, (n, m)."""
-    z, points = z / bandwidth, points / bandwidth
-    squared = torch.addmm(z.square().sum(1, keepdim=True) + points.square().sum(1), z, points.T, alpha=-2.0)
-    return _Closed.apply(squared, _l2_of_squares, n_concat)
+def _by_coordinate(points: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(points.T)
 
 
-def l1_closed_form(z: Tensor, points: Tensor, bandwidth: Tensor, n_concat: int = 1) -> Tensor:
-    """K-th power of the Laplacian kernel exp(-|z - x|_1 / r) for all pairs, (n, m)."""
-    return torch.exp(torch.cdist(z, points, p=1.0) * (-n_concat / bandwidth))
+class AngularClosedForm(_ClosedForm):
+    """k = 1 - angle / pi; the angle has no scale."""
+
+    def embed(self, coordinates: np.ndarray) -> np.ndarray:
+        """Points on the unit sphere; the origin stays where it is."""
+        return coordinates / _lengths(coordinates)
+
+    def embed_gradient(self, coordinates: np.ndarray, grad: np.ndarray) -> np.ndarray:
+        """The gradient along the sphere."""
+        lengths = _lengths(coordinates)
+        unit = coordinates / lengths
+        return (grad - unit * (grad * unit).sum(axis=1, keepdims=True)) / lengths
+
+    def values(self, own: np.ndarray, to: np.ndarray) -> tuple[np.ndarray, Gradient]:
+        """Kernel values from cosines, clipped a little inside of 1 and -1."""
+        cosine = own @ to.T
+        np.clip(cosine, -_LARGEST_COSINE, _LARGEST_COSINE, out=cosine)
+        slope = cosine * cosine
+        np.subtract(1.0, slope, out=slope)
+        np.sqrt(slope, out=slope)
+        np.divide(1.0 / pi, slope, out=slope)
+        kernel = np.arccos(cosine, out=cosine)
+        kernel *= -1.0 / pi
+        kernel += 1.0
+        kernel, slope = self._power(kernel, slope)
+
+        def gradient(grad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            by_cosine = grad * slope
+            return by_cosine @ to, by_cosine.T @ own
+
+        return kernel, gradient
 
 
-def angular_closed_form(z: Tensor, points: Tensor, bandwidth: Tensor, n_concat: int = 1) -> Tensor:
-    """K-th power of 1 - angle / pi for all pairs, (n, m); the angle has no scale: ``bandwidth`` is not used."""
-    cosine = torch.nn.functional.normalize(z) @ torch.nn.functional.normalize(points).T
-    return _Closed.apply(cosine, _angular_of_cosines, n_concat)
+def _lengths(coordinates: np.ndarray) -> np.ndarray:
+    """Lengths (n, 1) of rows, at least the smallest that can be divided by."""
+    return np.maximum(np.sqrt((coordinates * coordinates).sum(axis=1, keepdims=True)), 1e-12)
 
 
-def jaccard(z: Tensor, points: Tensor, bandwidth: Tensor, n_concat: int = 1) -> Tensor:
-    """K-th power of the Jaccard similarity of the non-zero coordinates for all pairs, (n, m); no gradient."""
-    a, b = (z != 0).float(), (points != 0).float()
-    shared = a @ b.T
-    union = a.sum(1, keepdim=True) + b.sum(1) - shared
-    return torch.where(union == 0, 1.0, shared / union.clamp_min(1.0)) ** n_concat
+class Jaccard(_ClosedForm):
+    """Jaccard similarity of the non-zero coordinates; sets are not moved, so there is no gradient."""
+
+    def embed(self, coordinates: np.ndarray) -> np.ndarray:
+        """1 for the members of each set, 0 elsewhere."""
+        return (coordinates != 0).astype(coordinates.dtype)
+
+    def values(self, own: np.ndarray, to: np.ndarray) -> tuple[np.ndarray, Gradient]:
+        """Kernel values; two empty sets are alike."""
+        shared = own @ to.T
+        union = own.sum(axis=1)[:, None] + to.sum(axis=1) - shared
+        kernel = np.where(union == 0, 1, shared / np.maximum(union, 1)).astype(own.dtype) ** self.n_concat
+
+        def gradient(grad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return np.zeros_like(own), np.zeros_like(to)
+
+        return kernel, gradient
 
 
-CLOSED_FORMS: dict[str, Callable[[Tensor, Tensor, Tensor, int], Tensor]] = {
-    "l2": l2_closed_form,
-    "l1": l1_closed_form,
-    "angular": angular_closed_form,
-    "minhash": jaccard,
+CLOSED_FORMS: dict[str, type[_ClosedForm]] = {
+    "l2": L2ClosedForm,
+    "l1": L1ClosedForm,
+    "angular": AngularClosedForm,
+    "minhash": Jaccard,
 }

@@ -1,36 +1,44 @@
-"""The kernel model while it is trained: torch parameters, in standardised inputs and outputs.
+"""The kernel model while it is trained: NumPy parameters, in standardised inputs and outputs, and their gradients.
 
 Made by ``Student.start`` from a sample of the data, refined by ``distill``, and turned into a
 ``KernelModel`` in the units of the raw data by ``Student.finish``.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..lsh import Family
+from ..parallel import Workers
 from .initialize import InputScale, initial_bandwidth, initial_points, initial_projection, initial_weights
 from .kernel_model import KernelModel
-from .pairs import CLOSED_FORMS, AsHashed
+from .pairs import CLOSED_FORMS, AsHashed, Gradient, PairKernel, Pairs
 
-PairKernel = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a student computes for a batch; gradients need all of it."""
+
+    z: np.ndarray  # (n, p) projected inputs
+    kernel: np.ndarray  # (n, M) of inputs and points
+    norms: np.ndarray  # (M, C) kernel of the points times their weights
+    outputs: np.ndarray  # (n, C)
+    norm: float  # squared norm of f_K, mean over the outputs
+    differentiate: Gradient
 
 
 @dataclass
 class Student:
     """Parameters of f_K during training, and what is fixed."""
 
-    parameters: dict[str, Tensor]  # projection, shift, points, log_bandwidth, weights, bias, linear
+    parameters: dict[str, np.ndarray]  # float32: projection, shift, points, log_bandwidth, weights, bias, linear
     family: Family
     n_concat: int
     kernel: str
     n_directions: int
     seed: int
-    pair_kernel: PairKernel
+    pairs: Pairs
     inputs: InputScale
     output_mean: np.ndarray
     output_scale: np.ndarray
@@ -50,6 +58,7 @@ class Student:
         n_components: int,
         linear: bool,
         seed: int,
+        workers: Workers,
     ) -> "Student":
         """A student initialised on a sample of raw inputs (n, d) and teacher outputs (n, C)."""
         rng = np.random.default_rng(seed)
@@ -72,24 +81,28 @@ class Student:
         if moves and not keep_bandwidth:
             bandwidth = initial_bandwidth(arrays["points"], n_concat)
         arrays["log_bandwidth"] = np.log(bandwidth)
-        pair_kernel = _pair_kernel(family, kernel, n_directions, n_concat, z.shape[1], seed)
-        values = pair_kernel(*(torch.tensor(a, dtype=torch.float32) for a in (z, arrays["points"], bandwidth)))
-        arrays["weights"] = initial_weights(values.numpy(), wanted)
+        pairs = Pairs(pair_kernel(family, kernel, n_directions, n_concat, z.shape[1], seed), workers)
+        values, _ = pairs(*((side / bandwidth).astype(np.float32) for side in (z, arrays["points"])))
+        arrays["weights"] = initial_weights(values, wanted)
         arrays["bias"] = np.zeros(targets.shape[1])
         if linear:
             arrays["linear"] = np.zeros((z.shape[1], targets.shape[1]))
-        fixed = () if moves else ("points", "log_bandwidth")
-        parameters = {
-            name: torch.tensor(array, dtype=torch.float32, requires_grad=name not in fixed)
-            for name, array in arrays.items()
-        }
-        return cls(parameters, family, n_concat, kernel, n_directions, seed, pair_kernel, inputs, mean, scale)
+        parameters = {name: np.array(array, dtype=np.float32) for name, array in arrays.items()}
+        return cls(parameters, family, n_concat, kernel, n_directions, seed, pairs, inputs, mean, scale)
+
+    @property
+    def trained(self) -> dict[str, np.ndarray]:
+        """The parameters that are trained: sets stay where they are, and not every family has a bandwidth."""
+        fixed = set() if self.family.is_differentiable else {"points"}
+        if not self.family.has_bandwidth:
+            fixed.add("log_bandwidth")
+        return {name: value for name, value in self.parameters.items() if name not in fixed}
 
     def standardise(self, targets: np.ndarray) -> np.ndarray:
         """Teacher outputs (n, C) in the units the student is trained in, float32."""
         return ((targets - self.output_mean) / self.output_scale).astype(np.float32)
 
-    def __call__(self, X: Tensor) -> tuple[Tensor, Tensor]:
+    def __call__(self, X: np.ndarray) -> Evaluation:
         """Outputs (n, C) for standardised inputs, and the mean squared norm of f_K over the outputs.
 
         The norm weights' K weights of the kernel's Hilbert space is what the representer theorem
@@ -100,12 +113,45 @@ class Student:
         if "shift" in p:
             z = z + p["shift"]
         # One pass for queries and points: the points' own kernel gives the norm.
-        kernel = self.pair_kernel(torch.cat([z, p["points"]]), p["points"], p["log_bandwidth"].exp())
-        outputs = kernel[: len(X)] @ p["weights"] + p["bias"]
+        scale = np.exp(-p["log_bandwidth"])
+        kernel, differentiate = self.pairs(np.concatenate([z, p["points"]]) * scale, p["points"] * scale)
+        kernel, own = kernel[: len(X)], kernel[len(X) :]
+        outputs = kernel @ p["weights"] + p["bias"]
         if "linear" in p:
             outputs = outputs + z @ p["linear"]
-        norm = (p["weights"] * (kernel[len(X) :] @ p["weights"])).sum(dim=0).mean()
-        return outputs, norm
+        norms = own @ p["weights"]
+        norm = float((p["weights"] * norms).sum(axis=0).mean())
+        return Evaluation(z, kernel, norms, outputs, norm, differentiate)
+
+    def gradients(self, X: np.ndarray, wanted: np.ndarray, norm_penalty: float) -> dict[str, np.ndarray]:
+        """Gradients of the loss by every trained parameter.
+
+        The loss of standardised inputs (n, d) and outputs (n, C) is the mean squared error plus
+        ``norm_penalty`` times the squared norm.
+        """
+        p, found = self.parameters, self(X)
+        weights, points, n = p["weights"], p["points"], len(X)
+        share = norm_penalty / weights.shape[1]
+        by_outputs = (found.outputs - wanted) * np.float32(2.0 / wanted.size)
+        gradients = {"bias": by_outputs.sum(axis=0), "weights": found.kernel.T @ by_outputs + 2.0 * share * found.norms}
+        if "linear" in p:
+            gradients["linear"] = found.z.T @ by_outputs
+        if not self.family.is_differentiable:
+            return gradients
+        by_kernel = np.concatenate([by_outputs @ weights.T, weights @ weights.T * share])
+        scale = np.exp(-p["log_bandwidth"])
+        by_queries, by_points = (grad * scale for grad in found.differentiate(by_kernel))
+        by_z = by_queries[:n]
+        gradients["points"] = by_points + by_queries[n:]
+        if self.family.has_bandwidth:
+            # The kernel sees coordinates over the bandwidth only: a wider one is like nearer coordinates.
+            gradients["log_bandwidth"] = -((by_z * found.z).sum() + (gradients["points"] * points).sum())
+        if "linear" in p:
+            by_z = by_z + by_outputs @ p["linear"].T
+        gradients["projection"] = X.T @ by_z
+        if "shift" in p:
+            gradients["shift"] = by_z.sum(axis=0)
+        return gradients
 
     def finish(self, best: dict[str, np.ndarray], task: str, classes: np.ndarray | None) -> KernelModel:
         """The kernel model with parameters ``best``, in raw inputs and the teacher's own units."""
@@ -142,12 +188,16 @@ class Student:
         )
 
 
-def _pair_kernel(
+def pair_kernel(
     family: Family, kernel: str, n_directions: int, n_concat: int, n_components: int, seed: int
 ) -> PairKernel:
+    """The kernel of a family that ``kernel`` names, at bandwidth 1.
+
+    >>> from repsketch import lsh
+    >>> type(pair_kernel(lsh.L1(), "closed_form", 0, 1, 8, 0)).__name__
+    'L1ClosedForm'
+    """
     if kernel == "closed_form":
-        closed_form = CLOSED_FORMS[family.name]
-        return lambda z, points, bandwidth: closed_form(z, points, bandwidth, n_concat)
+        return CLOSED_FORMS[family.name](n_concat)
     functions = family.sample(n_components, n_directions, n_concat, seed)
-    unit = family.unit_scale * (family.file_parameters[0] or 1.0)
-    return AsHashed(functions.parameters["directions"], unit)
+    return AsHashed(functions.parameters["directions"], family.with_bandwidth(1.0).unit_scale)

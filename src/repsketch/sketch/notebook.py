@@ -1,10 +1,9 @@
 """A sketch as a notebook shows it: two small tables without a style of their own, all text escaped."""
 
-from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ..display import describe_columns, describe_outputs
+from ..display import describe_columns, describe_outputs, html_cell, html_table
 
 if TYPE_CHECKING:
     from .sketch import Sketch
@@ -29,26 +28,19 @@ def to_html(sketch: "Sketch") -> str:
         "rows of counters": f"{model.n_rows:,}",
         "arithmetic": model.precision,
     }
-    html = _table(_cell(name, "th") + _cell(value) for name, value in facts.items())
+    html = html_table(html_cell(name, "th") + html_cell(value) for name, value in facts.items())
     summary: Any = getattr(sketch, "summary", None)
     if summary is None:
         return html
-    titles = _cell("model", "th") + _cell(summary.metric, "th", "right") + _cell("bytes", "th", "right")
+    titles = html_cell("model", "th") + html_cell(summary.metric, "th", "right") + html_cell("bytes", "th", "right")
+    numbers = [(f"{row['score']:.4f}", f"{row['nbytes']:,}") for row in summary.rows]
     models = (
-        _cell(row["name"]) + _cell(f"{row['score']:.4f}", side="right") + _cell(f"{row['nbytes']:,}", side="right")
-        for row in summary.rows
+        html_cell(row["name"]) + "".join(html_cell(number, side="right") for number in cells)
+        for row, cells in zip(summary.rows, numbers, strict=True)
     )
-    return html + _table([titles, *models]) + (f"<p>{escape(summary.conclusion)}</p>" if summary.conclusion else "")
+    return html + html_table([titles, *models]) + (f"<p>{escape(summary.conclusion)}</p>" if summary.conclusion else "")
 
 
 def _names(names: list[Any]) -> str:
     shown = ", ".join(str(name)[:LONGEST_NAME] for name in names[:MOST_NAMES])
     return shown + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
-
-
-def _table(rows: Iterable[str]) -> str:
-    return f"<table><tbody>{''.join(f'<tr>{cells}</tr>' for cells in rows)}</tbody></table>"
-
-
-def _cell(text: str, tag: str = "td", side: str = "left") -> str:
-    return f'<{tag} style="text-align: {side}">{escape(text)}</{tag}>'  # Jupyter would move text to the right

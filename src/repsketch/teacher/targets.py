@@ -23,13 +23,16 @@ class Targets:
     ----------
     labels : (n, C) float64, probabilities of classes (of the second, if there are two) or values
     soft_labels : (n, C) the teacher's outputs in the same units, or None
+    outputs : the teacher's, if there are labels to train copies of it with
+    is_taught : there are no labels of the user, ``labels`` are the teacher's outputs
     """
 
     labels: np.ndarray
     soft_labels: np.ndarray | None
     task: str
     classes: np.ndarray | None
-    outputs: TeacherOutputs | None = None  # the teacher's, if there are labels to train copies of it with
+    outputs: TeacherOutputs | None = None
+    is_taught: bool = False
 
 
 def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> Targets:
@@ -48,7 +51,7 @@ def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> T
         outputs = in_order(outputs, None if hasattr(model, "classes_") else found)
     soft_labels = outputs.soft_labels
     if y is None:
-        return Targets(soft_labels, None, outputs.task, outputs.classes)
+        return Targets(soft_labels, None, outputs.task, outputs.classes, is_taught=True)
     labels, _, classes = read_labels(y, n_rows, outputs.task, outputs.classes)
     if labels.shape != soft_labels.shape:
         raise InputError(f"the model has {soft_labels.shape[1]} outputs, y {labels.shape[1]}; they must agree.")

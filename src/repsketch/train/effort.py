@@ -11,9 +11,7 @@ ALL = 1 << 40  # rows of data: no limit
 #: Up to this many rows of data, the chosen sketch and the chosen peers are trained again on all rows.
 MAX_RETRAINED_ROWS = 20_000
 #: With few training rows: rounds of stages, least shares of the recipes of a round and of the cost of a local search.
-N_ROUNDS_OF_FEW, MIN_RECIPE_SHARE, MIN_STEP_SHARE, MIN_COST_SHARE = 2, 0.7, 0.3, 1 / 16
-
-
+N_ROUNDS_OF_FEW, MIN_RECIPE_SHARE, MIN_STEP_SHARE, MIN_COST_SHARE = 2, 0.4, 0.5, 1 / 16
 MIN_RECIPES = 4  # of a round
 RECIPE_POWER = 0.6  # recipes for models of twice the work are fewer by two to this power, and steps by the rest
 
@@ -89,7 +87,8 @@ class SearchEffort:
     local_search: FitEffort = LOCAL_SEARCH
     final: FitEffort = FINAL
     rungs: tuple[Rung, ...] = (
-        Rung(36, 0, 1_500), Rung(20, 8, 3_500), Rung(10, 6, 9_000), Rung(5, 4, 24_000), Rung(3, 2, 40_000),
+        Rung(72, 0, 800), Rung(40, 16, 1_800), Rung(20, 10, 4_500), Rung(10, 6, 11_000), Rung(5, 4, 25_000),
+        Rung(3, 2, 40_000),
     )  # fmt: skip
     n_starts: int = 2
     max_cost: float = 16.0
@@ -105,7 +104,7 @@ class SearchEffort:
         Of the rounds the first two are left, with fewer recipes; the local search may cost less.
 
         >>> [rung.n_recipes for rung in SearchEffort().for_rows(500).rungs]
-        [25, 14]
+        [29, 16]
         """
         if n_rows >= self.full_rows:
             return self
@@ -121,7 +120,7 @@ class SearchEffort:
         """The effort for models whose step is ``ratio`` times the usual work: as long, by fewer recipes and steps.
 
         >>> [rung.n_recipes for rung in SearchEffort().for_work(4.0).rungs]
-        [16, 9, 4, 4, 4]
+        [31, 17, 9, 4, 4, 3]
         """
         rungs = []
         for rung in self.rungs:
@@ -142,7 +141,7 @@ class SearchEffort:
 
 FAST = SearchEffort(
     screening=replace(SCREENING, n_rows=4_000),
-    rungs=(Rung(14, 0, 1_000), Rung(6, 3, 3_000), Rung(2, 1, 10_000)),
+    rungs=(Rung(24, 0, 700), Rung(12, 6, 1_800), Rung(5, 3, 5_000), Rung(2, 2, 14_000)),
     max_cost=3.0,
     n_final=1,
 )

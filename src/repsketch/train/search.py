@@ -25,8 +25,8 @@ from .families import MAX_BIT_BYTES
 from .fitter import Recipe, RecipeFitter
 from .recipes import GreedyRecipe, first_greedy_recipes, greedy_neighbours
 from .stage_recipes import StageRecipe, first_stage_recipes, vary
-from .stage_trials import StageRows, StageTrials
 from .stage_sizes import StageSizes
+from .stage_trials import StageRows, StageTrials
 from .stage_work import WORK_PER_STEP
 from .training_data import TrainingData
 from .trials import Trial
@@ -51,7 +51,9 @@ MIN_WORK_RATIO = 0.4  # of the work of a step to the usual one: smaller models h
 MAX_DRAWS = 200  # of variations for one round; most of them are new
 
 Fitted = list[tuple[Recipe, Trial]]  #: recipes and their trials, by rising validation loss
-Task = tuple[RecipeFitter | CrossFitter, Recipe, float, float]  #: fitter, recipe, share of the time until it must begin, cost
+Task = tuple[
+    RecipeFitter | CrossFitter, Recipe, float, float
+]  #: fitter, recipe, share of the time until it must begin, cost
 
 
 def search(
@@ -64,6 +66,7 @@ def search(
     change: Callable[[Recipe], Recipe | None] = lambda recipe: recipe,
     effort: SearchEffort | None = None,
     count: type[StageSizes] = StageSizes,
+    title: str = "searching",
 ) -> list[Trial]:
     """Trials of the search: the chosen one first, then the others by rising validation loss.
 
@@ -74,8 +77,9 @@ def search(
     change : gives the recipe to try in place of a recipe, or None to try none
     effort : how much work to do; None for the normal effort
     count : how bytes of models of stages are counted
+    title : of the progress bar
     """
-    return _Search(data, budget, seed, time_limit, change, effort or NORMAL, count).run(progress)
+    return _Search(data, budget, seed, time_limit, change, effort or NORMAL, count).run(progress, title)
 
 
 class _Search:
@@ -109,14 +113,14 @@ class _Search:
         self.screening = replace(effort.screening, n_rows=min(effort.screening.n_rows, self.max_train_rows))
         self.screener = self._fitter(self.screening, 0.3, self.min_greedy_rows)
 
-    def run(self, progress: bool) -> list[Trial]:
+    def run(self, progress: bool, title: str) -> list[Trial]:
         """All phases."""
         with self.workers:
             firsts = self._changed(first_greedy_recipes(self.data))
             drawn = islice(first_stage_recipes(self.folds[0], self.seed), MAX_DRAWS)
             stages = self._fitting(drawn, self.effort.rungs[0].n_recipes)
             total = self._cost_of_all(len(firsts))
-            with progress_bar("searching", total, enabled=progress) as self.bar:
+            with progress_bar(title, total, enabled=progress) as self.bar:
                 greedy, found = self._screen(firsts, stages)
                 if not greedy and not found:
                     raise InputError(

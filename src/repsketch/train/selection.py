@@ -4,11 +4,14 @@ Takes the table in numbers; hands on the columns that cannot generalise (identif
 constants), and for columns of many labels the few that are most informative about the target.
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from ..data.frames import Columns
+from ..errors import InputError
+from ..progress import notify
 from .training_data import TrainingData
 
 MAX_LABELS = 64  # of a column; all others become one category, "other"
@@ -20,6 +23,7 @@ MAX_UNIQUE_SHARE = 0.95  # text with a larger share of different labels identifi
 MAX_LABEL_NBYTES = 1_024  # the most that a file holds; a longer label becomes "other"
 
 CONSTANT = "has one value only"
+logger = logging.getLogger(__name__)
 
 
 def unused_columns(columns: Columns) -> dict[int, str]:
@@ -43,6 +47,32 @@ def unused_columns(columns: Columns) -> dict[int, str]:
             if n_found >= MIN_ROWS and len(columns.categories[place]) >= MAX_UNIQUE_SHARE * n_found:
                 found[place] = "differs in every row"
     return found
+
+
+def left_out(columns: Columns, progress: bool) -> dict[int, str]:
+    """``unused_columns``, with a message that names them; at least one column stays."""
+    unused = unused_columns(columns)
+    if len(unused) == columns.numbers.shape[1]:
+        shown = "; ".join(f"{name_of(columns, place)} {why}" for place, why in list(unused.items())[:8])
+        raise InputError(
+            f"no column of X can be used: {shown}. Give a column that repeats across rows; to force "
+            "the use of one, make it a categorical dtype, or float for numbers."
+        )
+    reasons = [f"{name_of(columns, place)} {why}" for place, why in unused.items() if why != CONSTANT]
+    if reasons:
+        how = "to use one, make it a categorical dtype, or float; --use does on the command line"
+        notify(logger, f"not used: {'; '.join(reasons)} ({how})", enabled=progress)
+    return unused
+
+
+def name_of(columns: Columns, place: int) -> str:
+    """A column in messages: its name, or its number."""
+    return repr(columns.names[place]) if columns.names else f"column {place}"
+
+
+def label_counts(columns: Columns, unused: Collection[int]) -> dict[int, int]:
+    """Number of labels of each categorical column in use."""
+    return {place: len(labels) for place, labels in columns.categories.items() if place not in unused}
 
 
 def informative_labels(data: TrainingData, categories: Mapping[int, tuple[str, ...]]) -> dict[int, np.ndarray]:

@@ -25,9 +25,7 @@ def assemble(trained: Trained, inputs: Inputs, unit: np.ndarray, middle: np.ndar
     """
     shape, integers, scales = trained.shape, trained.integers, trained.scales
     fields: dict[str, Any] = dict(labels)
-    fields |= stored_offset(
-        integers["offset"] * unit + middle, labels.get("task"), has_offset=shape.has_offset
-    )
+    fields |= stored_offset(integers["offset"] * unit + middle, labels.get("task"), has_offset=shape.has_offset)
     stages = Stages(tuple(_stage(trained, k, unit) for k in range(len(shape.widths))))
     if "linear" in integers:
         # Of the coordinates that rows read, in steps; or of what a network hands on.

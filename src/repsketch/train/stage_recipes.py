@@ -127,6 +127,7 @@ def _designed(data: TrainingData) -> Iterator[StageRecipe]:
     entries = 4 if data.n_outputs > 2 else 8  # of many classes, most bytes of a row are its decode vector
     yield from (replace(plain, n_hidden=n, n_entries=entries) for n in (1, 0, 2))
     yield replace(plain, n_hidden=2, activation="relu")
+    yield replace(plain, n_hidden=0, n_entries=4, first_bits=4, mixture=0.0, learning_rate=0.04)
     yield replace(plain, n_hidden=0, n_entries=entries, rows_per_component=2, weight_decay=0.3)
     if data.n_values >= WIDE:
         yield from (replace(plain, n_hidden=n, sparsity=0.7, n_entries=entries) for n in (0, 1))

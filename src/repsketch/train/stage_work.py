@@ -9,7 +9,7 @@ from itertools import pairwise
 from .stage_shape import Shape
 from .stages import MAX_BATCH, Schedule
 
-#: Work of any step, and for every value, coordinate of tables, coordinate of ReLU, row, output, and weight of an output.
+#: Work of any step, and for every value, coordinate of tables, coordinate of ReLU, row, output, weight of an output.
 STEP_WORK, VALUE_WORK, TABLE_WORK, RELU_WORK, ROW_WORK, OUTPUT_WORK, WEIGHT_WORK = 535, 31, 35, 18, 24, 22, 2
 #: Share of a step's work that does not depend on the size of the batch: rounding and updating parameters.
 FIXED_SHARE = 0.2

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ..data.repeats import groups_of_equal, grouped
+from ..data.repeats import grouped, groups_of_equal
 from ..model.inputs import LARGEST_VALUE, Inputs
 from .candidates import Thresholds
 from .columns import find_kinds, projected_inputs, ranged_inputs, standard_inputs

@@ -252,7 +252,8 @@ def _():
     """Fields that have no case of their own."""
     files = {f"model, {name}={n}": with_model(**{name: n}) for name, n in
              {"precision": 2, "task": 3, "projection": 6, "linear": 4, "stored_as": 3, "kinds": 3,
-              "offset_stored_as": 2}.items()}  # fmt: skip
+              "offset_stored_as": 3}.items()}  # fmt: skip
+    files["float32, offset_stored_as=2"] = with_fields(FLOAT, MODEL, offset_stored_as=2)
     for name, n in {
         "right_shift": 1,
         "low": 1,

@@ -15,6 +15,7 @@ from repsketch.cli.tables import MAX_TEST_ROWS, split_table, thinned
 from repsketch.data.tables import Table, read_table
 from repsketch.errors import InputError
 from repsketch.teacher.default import train_teacher
+from repsketch.tolerance import SIZES
 
 QUICK = ("--time-limit", "1", "--budget", "300B")
 
@@ -121,6 +122,22 @@ def test_what_cannot_be_optimised(run, people, tmp_path, options, said):
     assert result.code == 2
     assert said in result.err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("tolerance", "is_reached"), [("0.2", True), ("0", False)])
+def test_accuracy_in_place_of_bytes(run, people, tmp_path, brief_search, monkeypatch, tolerance, is_reached):
+    monkeypatch.setattr("repsketch.tolerance.SIZES", SIZES[:9])
+    monkeypatch.setattr("repsketch.tolerance.teacher_score", lambda prepared: 1.0 if is_reached else 1.1)
+    options = ("--train", people, "-t", "income", "-o", tmp_path, "--tolerance", tolerance)
+    result = run("compress", *options)
+    assert result.code == 0, result.err
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert (summary["tolerance"], summary["sizes"]["budget"]) == (float(tolerance), None)
+    assert (summary["sketch"]["validation_score"] >= 0.8) or not is_reached
+    assert summary["sketch"]["nbytes"] == rs.load(tmp_path / "model.rsk").nbytes
+    assert f"with a tolerance of {tolerance}" in result.out
+    for said in (result.err, summary["conclusion"] or ""):
+        assert ("No sketch was found that loses at most 0 of the teacher's accuracy of 1.1" in said) != is_reached
 
 
 def test_a_model_that_counts_its_columns_has_the_labels_in_order(run, tmp_path, save_onnx):
@@ -338,6 +355,11 @@ BAD = {
     "an unknown column": (["--train", "people.csv", "--drop", "wage"], "has no column 'wage' to drop"),
     "a missing target": (["--train", "people.csv", "-t", "age"], "the target 'age' of people.csv is missing in"),
     "a budget": (["--train", "people.csv", "-t", "income", "-b", "4GB"], "budget='4GB'; allowed is"),
+    "a budget and a tolerance": (
+        ["--train", "people.csv", "-t", "income", "-b", "1KB", "--tolerance", "0.1"],
+        "budget='1KB' and tolerance=0.1; allowed is one of them",
+    ),
+    "a tolerance": (["--train", "people.csv", "-t", "income", "--tolerance", "nan"], "tolerance=nan; allowed is"),
     "a task": (["--train", "people.csv", "-t", "income", "--task", "ranking"], "task='ranking'; allowed are"),
     "a task for text": (["--train", "people.csv", "-t", "income", "--task", "regression"], "y holds"),
     "a time limit": (["--train", "people.csv", "-t", "income", "--time-limit", "0"], "time_limit=0.0; allowed is"),

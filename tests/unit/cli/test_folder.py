@@ -8,9 +8,11 @@ import pytest
 from repsketch.cli.folder import output_folder
 from repsketch.errors import InputError
 
+NAMES = ("model.rsk", "summary.json")
+
 
 def fail_in(folder):
-    with output_folder(folder, 100) as files:
+    with output_folder(folder, 100, NAMES) as files:
         assert [path.name for path in files] == ["model.rsk", "summary.json"]
         assert os.listdir(folder) == []
         raise ZeroDivisionError
@@ -22,14 +24,14 @@ def test_the_folders_that_were_made_stay_only_if_the_work_is_done(tmp_path):
         fail_in(tmp_path / "there" / "a" / "b")
     assert os.listdir(tmp_path) == ["there"]
     assert os.listdir(tmp_path / "there") == []
-    with output_folder(tmp_path / "there" / "a" / "b", 100):
+    with output_folder(tmp_path / "there" / "a" / "b", 100, NAMES):
         pass
     assert (tmp_path / "there" / "a" / "b").is_dir()
 
 
 def test_what_stood_there_is_not_touched(tmp_path):
     (tmp_path / "model.rsk").write_bytes(b"old")
-    with pytest.raises(KeyboardInterrupt), output_folder(tmp_path, 100):
+    with pytest.raises(KeyboardInterrupt), output_folder(tmp_path, 100, NAMES):
         raise KeyboardInterrupt
     assert (tmp_path / "model.rsk").read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["model.rsk"]
@@ -71,6 +73,6 @@ def test_names_that_cannot_be(tmp_path):
         "new/" + "n" * 256: "File name too long",
     }
     for name, message in bad.items():
-        with pytest.raises(InputError, match=message), output_folder(tmp_path / name, 100):
+        with pytest.raises(InputError, match=message), output_folder(tmp_path / name, 100, NAMES):
             pass
         assert sorted(os.listdir(tmp_path)) == before

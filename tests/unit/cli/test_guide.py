@@ -29,10 +29,10 @@ def test_the_commands_of_the_guide(run, people, save_onnx, tmp_path, monkeypatch
     sizes.save("size.rsk")
 
     lines = [line.strip() for line in GUIDE.read_text().splitlines() if line.startswith("    repsketch ")]
-    assert len(lines) == 7
+    assert len(lines) == 9
     for line in lines:
         arguments = shlex.split(line)[1:]
-        result = run(*arguments, *(QUICK if arguments[0] == "compress" else []))
+        result = run(*arguments, *(QUICK if arguments[0] in ("compress", "curve") else []))
         assert result.code == 0, (line, result.err)
     summary = json.loads(Path("tiny/summary.json").read_text())
     assert summary["scored_on"] == "rows of later.csv"

@@ -8,6 +8,7 @@ import pandas
 import polars
 import pytest
 from sklearn.datasets import dump_svmlight_file
+from sklearn.metrics import mean_pinball_loss, r2_score, roc_auc_score
 
 import repsketch as rs
 
@@ -99,12 +100,45 @@ def test_arrays_and_sparse_rows(run, numbers, tmp_path):
     path, X, predicted = numbers
     np.savez(tmp_path / "rows.npz", X=X, y=X[:, 0])
     dump_svmlight_file(X, 2 * X[:, 0], str(tmp_path / "rows.svm"))  # its last column is empty, so the file is narrower
-    mae = np.abs(predicted - 2 * X[:, 0]).mean()
-    for name, target, expected in (("rows.svm", "label", mae), ("rows.npz", "y", np.abs(predicted - X[:, 0]).mean())):
+    doubled, plain = r2_score(2 * X[:, 0], predicted), r2_score(X[:, 0], predicted)
+    for name, target, expected in (("rows.svm", "label", doubled), ("rows.npz", "y", plain)):
         facts = json.loads(run("predict", path, tmp_path / name, "--target", target, "--json").out)
         assert facts["predictions"] == predicted.tolist()
-        assert facts["metric"] == "MAE"
+        assert facts["metric"] == rs.load(path).summary.metric == "R2"
         assert facts["score"] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "score"),
+    [
+        (
+            {"loss": "quantile", "quantile": 0.8},
+            lambda y, sketch, X: mean_pinball_loss(y, sketch.predict(X), alpha=0.8),
+        ),
+        ({"loss": "absolute_error"}, lambda y, sketch, X: np.abs(y - sketch.predict(X)).mean()),
+        ({"metric": "neg_max_error"}, lambda y, sketch, X: -np.abs(y - sketch.predict(X)).max()),
+        ({"metric": "roc_auc"}, lambda y, sketch, X: roc_auc_score(y, sketch.predict_proba(X)[:, 1])),
+    ],
+    ids=["pinball loss", "MAE", "neg_max_error", "roc_auc"],
+)
+def test_the_score_is_that_of_the_summary(run, tmp_path, brief_search, options, score):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    y = X[:, 0] > 0.5 if options.get("metric") == "roc_auc" else X[:, 0]
+    rs.compress(None, X, y, budget=100, random_state=0, progress=False, **options).save(tmp_path / "model.rsk")
+    np.savez(tmp_path / "rows.npz", X=X, y=y)
+    facts = json.loads(run("predict", tmp_path / "model.rsk", tmp_path / "rows.npz", "--target", "y", "--json").out)
+    sketch = rs.load(tmp_path / "model.rsk")
+    assert facts["metric"] == sketch.summary.metric
+    assert facts["score"] == pytest.approx(score(y, sketch, X), rel=1e-6)
+
+
+def test_a_density_is_scored_by_its_errors(run, tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 1))
+    density = rs.Sketch.empty(rs.lsh.L2(bandwidth=1.0), n_rows=20, n_buckets=4, n_features=1).add(X)
+    density.save(tmp_path / "d.rsk")
+    np.savez(tmp_path / "rows.npz", X=X, y=density.predict(X) + 2.0)
+    facts = json.loads(run("predict", tmp_path / "d.rsk", tmp_path / "rows.npz", "--target", "y", "--json").out)
+    assert (facts["metric"], facts["score"]) == ("MAE", pytest.approx(2.0))
 
 
 def test_intervals(run, numbers, tmp_path):
@@ -162,6 +196,10 @@ BAD = {
     "a confidence": (["numbers.rsk", "three.csv", "--interval", "--confidence", "0"], "confidence"),
     "too sure": (["numbers.rsk", "three.csv", "--interval", "--confidence", "1.5"], "confidence"),
     "a folder as output": (["model.rsk", "people.csv", "-o", "folder.csv"], "Is a directory: 'folder.csv'"),
+    "too few values": (
+        ["two.rsk", "pair.csv", "-t", "b"],
+        "the target has shape (1,), but this model predicts 2 values",
+    ),
     "text as values": (["numbers.rsk", "four.csv", "-t", "y"], "the target holds text, such as 'high'"),
 }
 
@@ -176,9 +214,12 @@ def test_one_line_and_code_2(run, model, numbers, people, tmp_path, monkeypatch,
     (tmp_path / "four.csv").write_text("a,b,c,y\n1,2,3,high\n")
     (tmp_path / "text.csv").write_text("age,job,member,zip\nold,clerk,true,001\nyoung,clerk,true,001\n")
     (tmp_path / "one.csv").write_text("a\n1\n")
+    (tmp_path / "pair.csv").write_text("a,b\n1,2\n")
     (tmp_path / "folder.csv").mkdir()
     density = rs.Sketch.empty(rs.lsh.L2(bandwidth=1.0), n_rows=20, n_buckets=4, n_features=1)
     density.add(np.zeros((1, 1))).quantize(np.zeros((1, 1))).save(tmp_path / "plain.rsk")
+    two = rs.Sketch.empty(rs.lsh.L2(bandwidth=1.0), n_rows=20, n_buckets=4, n_features=1, n_outputs=2)
+    two.add(np.zeros((1, 1)), np.ones((1, 2))).save(tmp_path / "two.rsk")
     arguments, message = BAD[name]
     result = run("predict", *arguments)
     assert (result.code, result.out) == (2, "")

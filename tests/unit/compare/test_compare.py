@@ -123,7 +123,7 @@ def test_a_comparison_is_stored_in_the_file(tmp_path):
 BAD = [
     None, [], {}, {"metric": 1}, {"rows": []}, {"rows": [{}]}, {"rows": [{"name": "x", "nbytes": "1"}]}, {"verdict": 3},
     {"rows": [{"name": "a", "nbytes": 1, "score": True, "loss": 0.0}]}, {"n_rows": -1}, {"left_out": {"a": 3}},
-    {"rows": [{"name": "a", "nbytes": 1, "score": 0.0, "loss": 0.0}] * 17},
+    {"rows": [{"name": "a", "nbytes": 1, "score": 0.0, "loss": 0.0}] * 17}, {"quantile": 1.0}, {"quantile": "0.5"},
 ]  # fmt: skip
 
 
@@ -132,6 +132,14 @@ def test_what_a_file_says_is_checked(change):
     good = Comparison("MAE", ({"name": "sketch", "nbytes": 5, "score": 2.0, "loss": 1.0},), None).to_dict()
     assert Comparison.from_dict(json.loads(json.dumps(good))).to_dict() == good
     assert Comparison.from_dict(good | change if isinstance(change, dict) and change else change) is None
+
+
+def test_the_level_of_a_quantile_is_stored():
+    rows = ({"name": "sketch", "nbytes": 5, "score": 2.0, "loss": 1.0},)
+    with_level, without = (Comparison("pinball loss", rows, None, left_out={}, quantile=q) for q in (0.9, None))
+    assert Comparison.from_dict(with_level.to_dict()) == with_level
+    assert "quantile" not in without.to_dict()
+    assert Comparison.from_dict(without.to_dict()) == without
 
 
 @pytest.mark.parametrize("kind", ["Boosted", "Linear"])

@@ -22,12 +22,50 @@ def tuned(monkeypatch):
     """The options of every tuning, by kind."""
     tuned = {}
 
-    def tune_each(kind, data, budgets, **options):
+    def tune(kind, data, budgets, **options):
         tuned[kind] = options
-        return dict.fromkeys(budgets)
+        return ((nbytes, None) for nbytes in budgets)
 
-    monkeypatch.setattr(peers, "tune_each", tune_each)
+    monkeypatch.setattr(peers, "tuned", tune)
     return tuned
+
+
+def test_fits_are_shared_between_budgets(monkeypatch):
+    """One tuning for all budgets of a kind; peers that are not small enough, or fail, are named at their budgets."""
+    calls = []
+
+    def tune(kind, data, budgets, **options):
+        calls.append((kind, budgets))
+        if kind is Network:
+            raise RuntimeError("out of petrol")
+        return ((nbytes, f"{kind.name} of {nbytes}" if nbytes > 9 else None) for nbytes in budgets)
+
+    monkeypatch.setattr(peers, "tuned", tune)
+    data = TrainingData.of(X, LABELS, None, "classification")
+    found = peers.fit_peers_at(data, [500, 9, 60])
+    assert [budgets for _, budgets in calls] == [[9, 60, 500]] * 3
+    assert list(found) == [9, 60, 500]
+    assert found[60][0] == ["boosted trees of 60", "linear of 60"]
+    assert found[60][1] == {"int8 network": "RuntimeError: out of petrol"}
+    assert found[9] == ([], {"int8 network": "RuntimeError: out of petrol"} | dict.fromkeys(
+        ("boosted trees", "linear"), "none is as small as 9 bytes"
+    ))  # fmt: skip
+
+
+def test_budgets_for_which_there_is_no_time(monkeypatch):
+    """The tuning ends after the first budget: what is not there is left out."""
+    now = [0.0]
+
+    def tune(kind, data, budgets, **options):
+        for nbytes in budgets:
+            now[0] += 6.0
+            yield nbytes, nbytes
+
+    monkeypatch.setattr(peers, "tuned", tune)
+    monkeypatch.setattr(peers.time, "monotonic", lambda: now[0])
+    found = peers.fit_peers_at(TrainingData.of(X, LABELS, None, "classification"), [60, 500], until=5.0)
+    assert found[60] == ([60, 60], {"int8 network": "no time left"})  # linear: hurried, one cheap fit a budget
+    assert found[500] == ([500], {"boosted trees": "no time left", "int8 network": "no time left"})
 
 
 @pytest.mark.parametrize("has_teacher", [False, True])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import mean_pinball_loss, r2_score, roc_auc_score
 
-from repsketch.compare.scores import metric_of, row_scores, score_of, sign_of
+from repsketch.compare.scores import as_outputs, metric_of, row_scores, score_of, scores_by, sign_of
 from repsketch.train.metric import Metric
 from repsketch.train.training_data import TrainingData
 
@@ -37,6 +37,27 @@ def test_scores_of_values_by_their_loss():
         assert row_scores(data, outputs).mean() == pytest.approx(expected)
 
 
+def test_values_that_never_change_are_scored_as_in_scikit_learn():
+    truth = np.array([[3.0, 1.0], [3.0, 2.0], [3.0, 6.0]])
+    for outputs in (truth, truth + np.array([0.0, 1.0]), truth + np.array([0.5, 0.0]), truth - 1.0):
+        assert scores_by("R2", truth, outputs).mean() == pytest.approx(r2_score(truth, outputs))
+
+
+def test_labels_become_outputs():
+    """Probabilities of 0 and 1 stay finite; a score of them is that of the labels."""
+    shares = np.array([[0.0], [0.25], [1.0]])
+    data = TrainingData.of(np.zeros((3, 1), np.float32), shares, None, "classification")
+    log_odds = as_outputs(data, shares)
+    assert np.isfinite(log_odds).all()
+    np.testing.assert_allclose(1.0 / (1.0 + np.exp(-log_odds)), shares, atol=1e-11)
+    classes = np.array([[0.0, 0.4, 0.6], [1.0, 0.0, 0.0]])
+    data = TrainingData.of(np.zeros((2, 1), np.float32), classes, None, "classification")
+    np.testing.assert_allclose(np.exp(as_outputs(data, classes)), classes, atol=1e-11)
+    y = 1_000.0 + 50.0 * np.arange(30.0)[:, None]
+    data = TrainingData.of(np.zeros((30, 1), np.float32), y, None, "regression")
+    np.testing.assert_allclose(as_outputs(data, data.labels), y)
+
+
 def test_the_metric_of_the_user_is_the_score():
     rng = np.random.default_rng(2)
     y = (rng.random((300, 1)) < 0.3).astype(float)
@@ -47,5 +68,5 @@ def test_the_metric_of_the_user_is_the_score():
     scores = row_scores(data, outputs[rows])
     expected = roc_auc_score(y[rows, 0], outputs[rows, 0])
     assert metric_of(data) == "roc_auc"
-    assert score_of(data, scores, lambda X: outputs[rows]) == pytest.approx(expected)
+    assert score_of(data, outputs[rows]) == pytest.approx(expected)
     assert scores.mean() == pytest.approx(expected, abs=0.01)

@@ -81,6 +81,18 @@ def test_nbytes_add_up():
     integer = model(scaled, linear=np.ones((3, 1), np.int8), linear_gain=np.ones(1, F))
     assert integer.nbytes == 32 + 4 + 32 + 4 + 4 + 3 + 4
     assert replace(integer, offset_stored_as="bfloat16").nbytes == integer.nbytes - 2
+    assert replace(integer, offset=np.zeros(1, F), offset_stored_as="none").nbytes == integer.nbytes - 4
+
+
+def test_offsets_that_are_not_stored_are_0():
+    scaled = Inputs(3, scales=np.ones(1, F), limits=(-9, 9))
+    integer = model(scaled, linear=np.ones((3, 1), np.int8), linear_gain=np.ones(1, F), offset=np.zeros(1, F))
+    bare = replace(integer, offset_stored_as="none")
+    assert query(bare, np.ones((1, 3), F)).tolist() == query(integer, np.ones((1, 3), F)).tolist()
+    with pytest.raises(InputError, match="some offset is not 0"):
+        replace(integer, offset=np.ones(1, F), offset_stored_as="none")
+    with pytest.raises(InputError, match="belongs to the int precision"):
+        replace(model(offset=np.zeros(1, F)), offset_stored_as="none")
 
 
 def test_groups_of_rows_gains_and_offset_add_up():

@@ -5,7 +5,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from repsketch import KernelModel, distill, lsh
 from repsketch.paper.distill import Schedule, _split
@@ -263,7 +263,11 @@ def _squared_norm(model):
 
 
 def _copy(student):
-    return {name: value.detach().numpy().copy() for name, value in student.parameters.items()}
+    return {name: value.copy() for name, value in student.parameters.items()}
+
+
+def blas_threads():
+    return max(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
 
 
 def _output_scale(X, teacher):
@@ -288,12 +292,12 @@ class TestSeeds:
         assert one == same
         assert one["points"] != other["points"]
 
-    def test_torch_and_numpy_states_are_neither_used_nor_touched(self, X):
-        torch.manual_seed(1)
-        before = torch.get_rng_state()
+    def test_numpys_global_state_is_neither_used_nor_touched(self, X):
+        np.random.seed(1)  # noqa: NPY002
+        before = np.random.get_state()[1].copy()  # noqa: NPY002
         one = bytes_of(distill(values, X, **QUICK))
-        assert torch.equal(torch.get_rng_state(), before)
-        torch.manual_seed(2)
+        assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+        np.random.seed(2)  # noqa: NPY002
         assert bytes_of(distill(values, X, **QUICK)) == one
 
     def test_generators_are_seeds_too(self, X):
@@ -301,30 +305,28 @@ class TestSeeds:
         assert bytes_of(one) == bytes_of(same)
         assert one.seed != 3
 
-    def test_threads_do_not_matter(self, X):
-        before = torch.get_num_threads()
+    @pytest.mark.parametrize("family", ["l2", "l1", "angular"])
+    def test_threads_do_not_matter(self, X, monkeypatch, family):
+        """Neither ours nor those of the BLAS, with matrices that it would share between two."""
+        module = import_module("repsketch.paper.distill")
+        wide = np.hstack([X] * 40)
         results = []
-        try:
-            for n_threads in (1, 2):
-                torch.set_num_threads(n_threads)
-                results.append(bytes_of(distill(values, X, **QUICK)))
-        finally:
-            torch.set_num_threads(before)
+        for n_threads in (1, 2):
+            monkeypatch.setattr(module, "n_threads", lambda most, n=n_threads: n)
+            with threadpool_limits(n_threads):
+                options = {**QUICK, "n_points": 200, "n_components": 40, "batch_size": 200, "family": family}
+                results.append(bytes_of(distill(values, wide, **options)))
         assert results[0] == results[1]
 
     def test_the_caller_keeps_the_number_of_threads(self, X, monkeypatch):
-        before = torch.get_num_threads()
         module = import_module("repsketch.paper.distill")
-        try:
-            torch.set_num_threads(2)
-            distill(values, X, **QUICK)
-            assert torch.get_num_threads() == 2
-            monkeypatch.setattr(module, "_loss", lambda *args: 1 / 0)
+        during = []
+        monkeypatch.setattr(module, "_loss", lambda *args: during.append(blas_threads()) or 1 / 0)
+        with threadpool_limits(2, "blas"):
             with pytest.raises(ZeroDivisionError):
-                distill(values, X, **QUICK)
-            assert torch.get_num_threads() == 2
-        finally:
-            torch.set_num_threads(before)
+                distill(lambda X: during.append(blas_threads()) or values(X), X, **QUICK)
+            assert blas_threads() == 2
+        assert during == [2, 1]  # a teacher has all threads, training has one
 
     def test_the_caller_keeps_the_data(self, X):
         rows = X.copy()

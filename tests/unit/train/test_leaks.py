@@ -101,7 +101,14 @@ def test_stages(pair, recipe):
         rows = trials.rows.scaled(trials.recipe)
         loss = "logistic" if data.task == "classification" else "squared"
         one_check = replace(rows[1], values=rows[1].values[:1], labels=rows[1].labels[:1], soft_labels=None)
-        found = train(rows[0], one_check, trials.sizes.shape(4, trials.recipe.sparsity), Schedule(n_steps=1), loss=loss, largest=400)
+        found = train(
+            rows[0],
+            one_check,
+            trials.sizes.shape(4, trials.recipe.sparsity),
+            Schedule(n_steps=1),
+            loss=loss,
+            largest=400,
+        )
         trained.append(found.parameters)
     assert all(trained[0][name].tobytes() == trained[1][name].tobytes() for name in trained[0])
 

@@ -112,6 +112,7 @@ def _ours(case: Case, soft_labels: np.ndarray, job: Job) -> Iterable[tuple[int, 
             yield budget, {"reason": str(error)}
             continue
         seconds = time.perf_counter() - started
+        assert sketch.summary is not None
         yield (
             budget,
             {

@@ -41,8 +41,7 @@ Peer = TunedPeer | Networks
 PEERS: dict[str, Peer] = {
     "boosted": TunedPeer(Boosted, False),
     "boosted distilled": TunedPeer(Boosted, True),
-    "network": Networks(False),
-    "network distilled": Networks(True),
+    "network": Networks(True),
     "pruned": Networks(True, is_pruned=True),
     "prototypes": TunedPeer(Prototypes, True),
     "fourier": TunedPeer(Fourier, True),

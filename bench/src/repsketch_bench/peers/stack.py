@@ -15,8 +15,8 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from repsketch.compare.tuning import Settings
-from repsketch.paper.threads import one_torch_thread
 from repsketch.train.training_data import TrainingData
+from repsketch_bench.threads import one_torch_thread
 
 BATCH_SIZE = 256
 SCREENING_STEPS, FINAL_STEPS, MIN_STEPS = 400, 2_000, 250

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from repsketch.paper.threads import one_torch_thread
+from repsketch_bench.threads import one_torch_thread
 
 
 def test_threads_are_as_before_even_after_an_error():
