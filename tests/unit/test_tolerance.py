@@ -116,10 +116,9 @@ class TestTeacherScore:
         tree = DecisionTreeClassifier(random_state=0).fit(X, self.noisy)
         prepared = prepare(tree, X, self.noisy, **QUICK)
         data = prepared.data
-        rows = data.validation_rows  # of the table as it was arranged
-        own = np.where(tree.predict(prepared.columns.numbers[rows]), 0.999, 0.001)[:, None]
+        own = np.where(tree.predict(data.X), 0.999, 0.001)[data.validation_rows, None]
         assert score_of(data, as_outputs(data, own)) == 1.0
-        copies = (data.soft_labels[rows, 0] > 0.5) == data.labels[rows, 0]
+        copies = (data.soft_labels > 0.5)[data.validation_rows, 0] == (data.labels > 0.5)[data.validation_rows, 0]
         assert teacher_score(prepared) == copies.mean() < 0.8
         assert prepared.is_unseen
 
@@ -139,9 +138,8 @@ class TestTeacherScore:
     def test_a_metric_of_the_user(self):
         teacher = LogisticRegression().fit(X, self.noisy)
         prepared = prepare(teacher, X, self.noisy, metric="roc_auc", **QUICK)
-        data = prepared.data
-        rows = data.validation_rows
-        expected = roc_auc_score(data.labels[rows, 0], data.soft_labels[rows, 0])
+        rows = prepared.data.validation_rows
+        expected = roc_auc_score(prepared.data.labels[rows, 0] > 0.5, prepared.data.soft_labels[rows, 0])
         assert teacher_score(prepared) == pytest.approx(expected)
 
     def test_few_rows_are_said_to_be_seen(self, capsys, brief_search):

@@ -1,7 +1,7 @@
 """Rows that occur several times in small tables, and weights that say so.
 
-A row of the integer weight k is the same as k equal rows, and the order of rows means nothing: ``arranged`` puts small
-tables into one order, in which both are the same table. Equal rows are then on one side of every split of the
+A row of a small integer weight k is the same as k equal rows, and the order of rows means nothing: ``arranged`` puts
+small tables into one order, in which both are the same table. Equal rows are then on one side of every split of the
 rows, so that nothing is scored on rows that it was trained on.
 """
 
@@ -12,14 +12,14 @@ import numpy as np
 from .frames import as_columns, is_frame, some_rows
 
 MAX_ROWS = 1_000  # larger tables keep their order, and weights stay weights
-MAX_GROUP_SHARE = 0.05  # of the rows; more equal rows than that are a distribution, and are split like others
+MAX_REPEATS = 5  # more equal rows are a distribution, and are split like others; larger weights stay weights
 
 
 def arranged(X: Any, y: Any, weights: np.ndarray | None) -> tuple[Any, Any, np.ndarray | None, np.ndarray | None]:
     """Table, labels and weights without rows of weight 0; small tables also in an order of their own.
 
-    In a small array or sparse matrix a row of an integer weight is repeated, if it stays small. In a frame it is not:
-    integers that number its rows would not be known as such any more.
+    In a small array or sparse matrix integer weights of at most ``MAX_REPEATS`` become repeated rows, if the table
+    stays small. In a frame they do not: integers that number its rows would not be known as such any more.
 
     Parameters
     ----------
@@ -38,7 +38,8 @@ def arranged(X: Any, y: Any, weights: np.ndarray | None) -> tuple[Any, Any, np.n
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     rows = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
     counts = np.ones(len(rows)) if weights is None else weights[rows]
-    if not is_frame(X) and counts.sum() <= MAX_ROWS and (counts == np.rint(counts)).all():
+    are_repeats = (counts == np.rint(counts)).all() and counts.max(initial=0.0) <= MAX_REPEATS
+    if not is_frame(X) and counts.sum() <= MAX_ROWS and are_repeats:
         rows = np.repeat(rows, counts.astype(np.int64))
         counts = np.ones(len(rows))
     is_small = len(rows) <= MAX_ROWS
@@ -62,7 +63,7 @@ def groups_of_equal(X: np.ndarray, labels: np.ndarray) -> np.ndarray:
         return np.arange(n_rows)
     firsts: dict[bytes, int] = {}
     groups = np.array([firsts.setdefault(key, row) for row, key in enumerate(_keys(X, labels))], np.int64)
-    is_large = np.bincount(groups, minlength=n_rows) > MAX_GROUP_SHARE * n_rows
+    is_large = np.bincount(groups, minlength=n_rows) > MAX_REPEATS
     return np.where(is_large[groups], np.arange(n_rows), groups)
 
 

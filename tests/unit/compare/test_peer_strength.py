@@ -125,7 +125,7 @@ def test_small_tables_have_small_leaves(n_rows, fewest):
 
 
 def test_scikit_learns_trees_split_categories_as_sets():
-    X = np.random.default_rng(0).integers(0, 40, (1_200, 1)).astype(np.float32)
+    X = np.random.default_rng(0).permutation(np.repeat(np.arange(40), 15))[:, None].astype(np.float32)
     y = X % 2.0
     data = TrainingData.of(X, y.astype(np.float64), None, "classification", n_categories={0: 40})
     setting = {"n_leaves": 2, "rate": 1.0, "penalty": 0.0, "mixture": 0.0}

@@ -85,20 +85,18 @@ def test_without_time_peers_are_hurried(tuned, left, is_hurried):
     assert (left_out["int8 network"] == "no time left") == is_hurried
 
 
-def test_peers_share_the_time_that_is_left(tuned, monkeypatch):
+def test_peers_share_the_time_that_is_left(monkeypatch):
     """90 seconds: 30 for the first of three, of which it takes 40; then 25 for the second, and so on."""
-    now, seen = [0.0], {}
+    now, seen, starts, is_lates = [0.0], {}, {}, {}
     for module in (peers, clock):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
     many = TrainingData.of(np.zeros((60_000, 1_000), np.float32), np.zeros((60_000, 1)), None, "regression")
 
     def tune(kind, data, budgets, is_late, **_):
-        seen[kind.name], is_lates[kind.name] = len(data.train_rows), is_late
-        starts[kind.name] = now[0]
+        seen[kind.name], is_lates[kind.name], starts[kind.name] = len(data.train_rows), is_late, now[0]
         now[0] += 40.0 if len(starts) == 1 else 1.0
-        return iter(dict.fromkeys(budgets).items())
+        return [(nbytes, None) for nbytes in budgets]
 
-    is_lates, starts = {}, {}
     monkeypatch.setattr(peers, "tuned", tune)
     peers.fit_peers(many, 500, until=90.0)
     for name, seconds in (("boosted trees", 30.0), ("int8 network", 25.0), ("linear", 49.0)):

@@ -78,6 +78,14 @@ def test_weights_whose_repetitions_are_too_many_stay_weights(monkeypatch):
     assert (len(found), kept.tolist()) == (60, [2.0] * 60)
 
 
+@pytest.mark.parametrize(("weight", "n_rows"), [(5.0, 300), (6.0, 60)])
+def test_large_weights_stay_weights(weight, n_rows):
+    """Most of their rows would otherwise be training rows and validation rows."""
+    found, _, remaining, _ = arranged(X, Y, np.full(60, weight))
+    assert len(found) == n_rows
+    assert remaining is None or remaining.tolist() == [weight] * 60
+
+
 def test_groups_are_rows_with_equal_labels():
     table = np.array([[1.0, np.nan], [1.0, np.nan], [2.0, 0.0], [1.0, np.nan], [2.0, -0.0]]).repeat(20, axis=0)
     table[:, 0] += np.tile(np.arange(20) * 10, 5)  # of each pair 20 versions
@@ -88,9 +96,10 @@ def test_groups_are_rows_with_equal_labels():
 
 
 def test_large_groups_are_split_like_other_rows():
-    """Four kinds of rows are a distribution: a split between kinds would leave some out of the training rows."""
-    table = np.repeat(np.arange(4.0), 50)[:, None]
-    np.testing.assert_array_equal(groups_of_equal(table, np.zeros((200, 1))), np.arange(200))
+    """Forty categories are a distribution: a split between them would leave some out of the training rows."""
+    table = np.repeat(np.arange(40.0), 6)[:, None]
+    np.testing.assert_array_equal(groups_of_equal(table, np.zeros((240, 1))), np.arange(240))
+    assert groups_of_equal(table[1:], np.zeros((239, 1))).tolist() == [0] * 5 + list(range(5, 239))
 
 
 def test_without_equal_rows_nothing_moves():

@@ -3,6 +3,7 @@
 With each extra alone, in an environment of its own, the wheel does what the extra promises.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -60,11 +61,11 @@ def wheel(root, tmp_path_factory):
 def install(root, run, wheel, tmp_path_factory):
     """A function that makes an environment with the wheel, some of its extras, and nothing else."""
 
-    def install(extras: str) -> Path:
+    def install(extras: str, python: str | Path = sys.executable, source: str | None = None) -> Path:
         folder = tmp_path_factory.mktemp("empty") / "venv"
-        run(sys.executable, "-m", "venv", folder)
+        run(python, "-m", "venv", folder)
         pip = [folder / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        run(*pip, "-c", root / "constraints.txt", f"repsketch{extras} @ {wheel.as_uri()}")
+        run(*pip, "-c", root / "constraints.txt", f"repsketch{extras} @ {source or wheel.as_uri()}")
         return folder / "bin"
 
     return install
@@ -136,6 +137,47 @@ def test_train_alone_compresses(run, install, tmp_path):
     good, regression = run(install("[train]") / "python", "-c", TRAIN, cwd=tmp_path).splitlines()
     assert good.startswith("True ['sketch', ")
     assert regression == "True"
+
+
+#: Trains from a table of each task, labels alone and with the default teacher, and prints digests.
+SAME_BYTES = """
+import hashlib
+import numpy as np
+import repsketch as rs
+from repsketch.io import model_to_bytes
+rng = np.random.default_rng(0)
+X = rng.normal(size=(1_200, 6))
+X[:, 3:] = X[:, 3:] > 0
+wave = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 3]
+for y in (wave, wave > 0.2, np.digitize(wave, [-0.5, 0.5])):
+    sketch = rs.compress(None, X, y, budget="400B", effort="fast", random_state=0, progress=False)
+    print(hashlib.sha256(model_to_bytes(sketch.model)).hexdigest())
+"""
+
+
+def other_pythons() -> list[Path]:
+    """Interpreters of other versions that we support: on the path, or installed by pyenv."""
+    folders = [*os.environ.get("PATH", "").split(os.pathsep), *Path("~/.pyenv/versions").expanduser().glob("*/bin")]
+    found = {}
+    for path in sorted(path for folder in folders for path in Path(folder).glob("python3.[0-9]*")):
+        minor = path.name.removeprefix("python3.")
+        if not minor.isdigit() or int(minor) < 11 or int(minor) == sys.version_info.minor:
+            continue
+        asked = subprocess.run([path, "-c", "import venv, sys; print(sys.version_info.minor)"], capture_output=True)
+        if asked.returncode == 0 and asked.stdout.strip() == minor.encode():  # not the stand-in for one that is off
+            found.setdefault(minor, path)
+    return list(found.values())
+
+
+@pytest.mark.slow
+def test_another_version_of_python_trains_the_same_bytes(root, run, install, tmp_path):
+    pythons = other_pythons()
+    if not pythons:
+        pytest.skip("no other Python of 3.11 or newer on this machine")
+    here = run(sys.executable, "-c", SAME_BYTES, cwd=tmp_path)
+    assert len(set(here.split())) == 3
+    other = install("[train]", pythons[-1], root.as_uri()) / "python"  # its own wheel
+    assert run(other, "-c", SAME_BYTES, cwd=tmp_path) == here
 
 
 @pytest.mark.slow
