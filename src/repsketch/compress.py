@@ -44,7 +44,8 @@ def compress(
     Parameters
     ----------
     model : a trained model as for ``distill``; or an array (n,) or (n, C) of the outputs of one for the rows of X, such
-        as out-of-fold probabilities; None to train one on ``y``, gradient-boosted trees
+        as out-of-fold probabilities; None to train one on ``y``, gradient-boosted trees. With effort="fast" and
+        without a tolerance none is trained, the sketch learns from ``y`` alone
     X : (n, d) array, scipy sparse matrix or data frame; text columns are categories, NaN and null are missing values
     y : (n,) true labels or values, worth giving: a teacher is overconfident on the rows it was trained on
     budget : bytes a device may hold, such as 700, "512B", "4KB" (the default), "1MB"
@@ -100,7 +101,7 @@ def compress_with_effort(
     from .tolerance import smallest_within
 
     check_size(budget, tolerance)
-    prepared = prepare(model, X, y, **options)
+    prepared = prepare(model, X, y, needs_teacher=tolerance is not None, **options)
     if tolerance is None:
         nbytes = parse_budget(DEFAULT_BUDGET if budget is None else budget)
         trial, shortfall = Searches(prepared).at(nbytes).trial, None

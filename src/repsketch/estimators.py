@@ -79,7 +79,7 @@ class _SketchEstimator(BaseEstimator):
         check_choice("effort", self.effort, EFFORTS)
         seed = int(check_random_state(self.random_state).randint(2**31))
         teacher, clock = self.teacher, Clock(self.time_limit)
-        if teacher is None:  # trained here and not in compress, because users may look at teacher_
+        if teacher is None and EFFORTS[self.effort].has_teacher:  # here and not in compress: users may look at it
             loss = {name: goal[name] for name in ("loss", "quantile") if name in goal}
             teacher = default_teacher(
                 table, y, task, seed=seed, time_limit=self.time_limit, progress=self.progress, sample_weight=weights,
@@ -118,7 +118,7 @@ class SketchClassifier(ClassifierMixin, _SketchEstimator):
     Attributes
     ----------
     sketch_ : the ``CompiledSketch``, to be saved; its ``summary`` compares it with other models of the same bytes
-    teacher_ : the teacher used
+    teacher_ : the teacher used; None where ``effort="fast"`` and no teacher was given
     classes_ : (C,) labels
     n_features_in_ : number of features
 

@@ -83,8 +83,12 @@ def prepare(
     random_state: Any = None,
     time_limit: float | None = None,
     progress: bool = True,
+    needs_teacher: bool = False,
 ) -> Prepared:
-    """The training data of ``compress``, whose keywords these are; ``effort`` may also be data."""
+    """The training data of ``compress``, whose keywords these are; ``effort`` may also be data.
+
+    Without a model one is trained, if the effort says so or if it is needed.
+    """
     require("sklearn", "train")
     from .teacher.default import default_teacher, is_default
     from .teacher.out_of_fold import MAX_SECONDS, is_refittable, out_of_fold_outputs
@@ -109,7 +113,7 @@ def prepare(
         columns = columns if rows is None else replace(columns, numbers=columns.numbers[rows])
         goal = replace(goal, sample_weight=weights)
     unused = left_out(columns, progress)
-    if model is None and y is not None:
+    if model is None and y is not None and (search_effort.has_teacher or needs_teacher):
         model = default_teacher(
             X, y, task, seed=seed, time_limit=time_limit, progress=progress, loss=loss, quantile=quantile,
             sample_weight=weights,

@@ -73,6 +73,21 @@ def test_no_model_means_the_default_teacher():
     assert estimator.teacher_.score(X, y) > 0.75
 
 
+def test_in_a_hurry_no_teacher_is_trained(monkeypatch):
+    """With the fast effort the labels are all there is, unless a tolerance asks for a teacher's score."""
+    X, y = load_iris(return_X_y=True)
+    asked = []
+    monkeypatch.setattr("repsketch.teacher.default.train_teacher", lambda *_, **__: asked.append(1))
+    sketch = rs.compress(None, X, y, budget=300, effort="fast", random_state=0, progress=False)
+    assert (sketch.predict(X) == y).mean() > 0.85
+    assert asked == []
+    with pytest.raises(RepSketchError):  # the stand-in for the teacher is none
+        rs.compress(None, X, y, tolerance=0.1, effort="fast", random_state=0, progress=False)
+    assert asked == [1]
+    estimator = rs.SketchClassifier(budget=300, effort="fast", random_state=0).fit(X, y)
+    assert estimator.teacher_ is None
+
+
 def test_values_of_several_columns_have_no_default_teacher(capsys):
     X = np.random.default_rng(0).normal(size=(80, 3))
     sketch = rs.compress(None, X, X[:, :2], task="regression", budget="1KB", random_state=0, progress=True)

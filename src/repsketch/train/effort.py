@@ -81,6 +81,7 @@ class SearchEffort:
     n_final : greedy recipes that are fitted again in the end
     max_retrained_rows : up to this many rows, the chosen recipe is trained again on training and validation rows
     rows_per_second : training rows, at most, for every second of a time limit
+    has_teacher : a teacher is trained for users who have none; else their labels are all there is to learn from
     """
 
     screening: FitEffort = SCREENING
@@ -97,6 +98,7 @@ class SearchEffort:
     n_final: int = 2
     max_retrained_rows: int = MAX_RETRAINED_ROWS
     rows_per_second: int = 20_000
+    has_teacher: bool = True
 
     def for_rows(self, n_rows: int) -> "SearchEffort":
         """Less effort where there are few training rows: their validation rows cannot tell many models apart.
@@ -144,6 +146,7 @@ FAST = SearchEffort(
     rungs=(Rung(24, 0, 700), Rung(12, 6, 1_800), Rung(5, 3, 5_000), Rung(2, 2, 14_000)),
     max_cost=3.0,
     n_final=1,
+    has_teacher=False,
 )
 NORMAL = SearchEffort()
 THOROUGH = SearchEffort(
