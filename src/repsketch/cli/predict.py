@@ -1,5 +1,6 @@
 """``repsketch predict``: predictions of a .rsk file for the rows of a table."""
 
+import csv
 import io
 import json
 import sys
@@ -49,6 +50,8 @@ def predict(
         raise InputError(f"the output is {str(output)!r}; allowed are files that end in {', '.join(ENDINGS)}.")
     if output is not None:
         check_writable(output, 0)
+    if output is not None and output.suffix.lower() == ".parquet":
+        require("pyarrow", "parquet")
     sketch = load(file)
     if interval and sketch.task == "classification":
         raise InputError(f"--interval, but {file.name} is a classifier; --proba gives the probability of each class.")
@@ -134,12 +137,15 @@ class Predictions:
                 arrays |= dict(zip(ENDS, self.intervals, strict=True))
             np.savez_compressed(buffer, **arrays)
             return buffer.getvalue()
-        frame = require("polars", "cli").DataFrame(self._columns())
+        columns = self._columns()
         if ending == ".parquet":
-            frame.write_parquet(buffer)
-        else:
-            frame.write_csv(buffer)
-        return buffer.getvalue()
+            require("pyarrow.parquet", "parquet").write_table(require("pyarrow", "parquet").table(columns), buffer)
+            return buffer.getvalue()
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*map(_as_written, columns.values()), strict=True))
+        return text.getvalue().encode()
 
     @property
     def _labels(self) -> np.ndarray:
@@ -154,6 +160,16 @@ class Predictions:
             pairs = zip(self._labels.tolist(), self.probabilities.T, strict=True)
             columns |= {f"probability_{label}": column.astype(np.float32) for label, column in pairs}
         return columns
+
+
+def _as_written(values: np.ndarray) -> list[str]:
+    """Cells of a CSV file: floats with the digits that tell them apart in their precision.
+
+    >>> _as_written(np.array([0.1, 2.0], np.float32)), _as_written(np.array([True]))
+    (['0.1', '2.0'], ['true'])
+    """
+    texts = values.astype(str).tolist()
+    return [text.lower() for text in texts] if values.dtype == bool else texts
 
 
 def _named(name: str, values: np.ndarray) -> dict[str, np.ndarray]:

@@ -48,12 +48,17 @@ def with_forced_columns(table: Table, use: Collection[str]) -> Table:
     """The table with these columns as categories or floats, which ``compress`` always uses."""
     if not use:
         return table
-    polars = require("polars", "cli")
     unknown = [name for name in use if not is_frame(table.X) or name not in table.X.columns]
     if unknown:
         raise InputError(f"{table.name} has no column {unknown[0]!r} to use; it has {listed(table.X.columns)}.")
-    kinds = {name: polars.Categorical if name in table.text_columns else polars.Float64 for name in use}
-    return replace(table, X=table.X.cast(kinds))
+    columns = {name: table.X[name] for name in use}
+    forced = {
+        name: replace(column, kind="category")
+        if name in table.text_columns
+        else replace(column, values=column.values.astype(np.float64), kind="number")
+        for name, column in columns.items()
+    }
+    return replace(table, X=table.X.with_columns(forced))
 
 
 def with_weights(table: Table, column: str | None) -> Table:
@@ -63,14 +68,14 @@ def with_weights(table: Table, column: str | None) -> Table:
     if not is_frame(table.X) or column not in table.X.columns:
         names = listed(table.X.columns) if is_frame(table.X) else "columns without names"
         raise InputError(f"{table.name} has no column {column!r} of weights; it has {names}.")
-    if column in table.text_columns or table.X[column].has_nulls():
+    if column in table.text_columns or table.X[column].is_missing.any():
         raise InputError(
             f"column {column!r} of {table.name} holds text or missing values; allowed are numbers from 0 up."
         )
     require("sklearn", "train")
     from ..train.goal import Goal
 
-    weights = Goal(sample_weight=table.X[column].to_numpy()).row_weights(table.n_rows)
+    weights = Goal(sample_weight=table.X[column].values).row_weights(table.n_rows)
     return replace(table, X=table.X.drop(column), weights=weights)
 
 

@@ -1,150 +1,128 @@
-"""CSV text: its encoding, separator and names are detected here, then polars reads it.
+"""CSV files: records of cells, converted to columns chunk by chunk.
 
-Takes the bytes of a file, hands on a polars frame and the separator.
+Takes a path, hands on a ``Frame`` and the separator. Python's ``csv`` splits lines into cells (``csv_text`` reads the
+lines, ``csv_columns`` converts the cells), so that memory holds the columns and one chunk of cells.
 """
 
 import csv
-import gzip
-import io
 from collections.abc import Collection, Iterator
-from itertools import islice
-from typing import Any
+from contextlib import contextmanager
+from itertools import chain, islice, repeat
+from pathlib import Path
 
-from ..errors import InputError, require
+from ..errors import InputError
+from .csv_columns import ColumnBuilder
+from .csv_text import MAX_HEAD, find_separator, open_lines
+from .frame import Column, Frame
 
-MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null")  # cells that hold no value
-SEPARATORS = (",", ";", "\t", "|")
-_MAX_HEAD = 1 << 16  # bytes searched for the separator, besides the first line
-_MAX_RECORDS = 50  # lines searched for it
-_MARKS = {  # longer marks first: that of UTF-32 begins like that of UTF-16
-    b"\xff\xfe\x00\x00": "utf-32",
-    b"\x00\x00\xfe\xff": "utf-32",
-    b"\xff\xfe": "utf-16",
-    b"\xfe\xff": "utf-16",
-    b"\xef\xbb\xbf": "utf-8-sig",
-}
+_CHUNK_CELLS = 1 << 17  # converted at once
 
 
 def read_csv(
-    content: bytes, name: str, text: Collection[str] = (), encoding: str | None = None, usual: str = ","
-) -> tuple[Any, str]:
-    """The table in the bytes of a CSV file, compressed by gzip or not, and its separator.
+    path: Path, text: Collection[str] = (), encoding: str | None = None, usual: str = ","
+) -> tuple[Frame, str]:
+    """The table in a CSV file, compressed by gzip or not, and its separator.
 
     Parameters
     ----------
-    content : the file
-    name : name of the file, for messages
+    path : of the file
     text : names of columns that are not read as numbers
     encoding : of the text, where it is not UTF-8 and has no byte order mark
     usual : the separator to prefer where several are possible
 
-    >>> frame, separator = read_csv(b"size;kind\\n1,5;oak\\n2,0;ash\\n", "trees.csv")
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "trees.csv")
+    ...     _ = path.write_text("size;kind\\n1,5;oak\\n2,0;ash\\n")
+    ...     frame, separator = read_csv(path)
     >>> frame.rows(), separator
     ([(1.5, 'oak'), (2.0, 'ash')], ';')
     """
-    polars = require("polars", "cli")
-    content = as_utf8(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content, name, encoding)
-    if b"\n" not in content:
-        content = content.replace(b"\r", b"\n")  # line ends of old Macintoshes
-    content = content.rstrip(b"\r\n") + b"\n"  # blank lines at the end would be rows of missing values
-    head = content[: max(_MAX_HEAD, content.find(b"\n") + 1)].decode("utf-8", "ignore")
-    separator = find_separator(head, usual)
-    _check_names(next(_records(head, separator), []), name)
-    try:
-        frame = polars.read_csv(
-            content,
-            separator=separator,
-            null_values=list(MISSING),
-            infer_schema_length=None,  # all rows: a column may begin with many integers and go on with text
-            schema_overrides=dict.fromkeys(text, polars.String),
-        )
-    except polars.exceptions.ComputeError as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"{reason}; the separator is taken to be {separator!r}") from error
-    frame.columns = [column.strip() for column in frame.columns]
-    columns = [_tidied(frame[column], column in text, separator != ",") for column in frame.columns]
-    return frame.with_columns(columns), separator
+    with open_lines(path, encoding) as lines:
+        head = _head(lines)
+        separator = find_separator("".join(head), usual)
+        names, columns = _read(chain(head, lines), separator, set(text), path.name)
+    again = [name for name, column in zip(names, columns, strict=True) if column.must_be_read_again]
+    if again:  # numbers first and text later; what they were written as is still in the file
+        with open_lines(path, encoding) as lines:
+            _, rest = _read(lines, separator, {*text, *again}, path.name, again)
+        found = dict(zip(again, rest, strict=True))
+        columns = [found.get(name, column) for name, column in zip(names, columns, strict=True)]
+    finished: dict[str, Column] = {}
+    for name in names:
+        try:
+            finished[name] = columns.pop(0).finish()
+        except ValueError as error:
+            raise ValueError(f"column {name!r} cannot be used: {error}") from None
+    return Frame(finished), separator
 
 
-def as_utf8(content: bytes, name: str, encoding: str | None = None) -> bytes:
-    """Text of any encoding as UTF-8 without a byte order mark; bytes that cannot be decoded are an error.
-
-    >>> as_utf8("a,é".encode("utf-16"), "a.csv").decode()
-    'a,é'
-    """
-    marked = next((codec for mark, codec in _MARKS.items() if content.startswith(mark)), None)
-    codec = encoding or marked or "utf-8"
-    try:
-        decoded = content.decode(codec)
-    except LookupError:
-        raise InputError(f"encoding={codec!r} is unknown; allowed are names such as 'utf-8', 'cp1252'.") from None
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{name} is no {codec} text: byte 0x{content[error.start]:02x} in line {line} cannot be decoded; "
-            "give its encoding, such as --encoding cp1252 (encoding='cp1252' in Python), or save it as UTF-8."
-        ) from None
-    if "\0" in decoded:
-        line = decoded.count("\n", 0, decoded.index("\0")) + 1
-        raise InputError(
-            f"{name} holds a NUL byte in line {line}, which no text does; if it is UTF-16 without a byte order mark, "
-            "give --encoding utf-16-le (encoding='utf-16-le' in Python)."
-        )
-    return content if codec == "utf-8" else decoded.encode()
+def _head(lines: Iterator[str]) -> list[str]:
+    """The first lines, of ``MAX_HEAD`` characters or more, if there are as many."""
+    head, n_characters = [], 0
+    for line in lines:
+        head.append(line)
+        n_characters += len(line)
+        if n_characters >= MAX_HEAD:
+            break
+    return head
 
 
-def find_separator(head: str, usual: str = ",") -> str:
-    """The separator that splits the first lines into the most columns, the same number in each line and at least two.
-
-    If none does, the lines are ragged: then the one that splits the first line into the most columns.
-
-    >>> find_separator("a;b\\n1,5;2\\n"), find_separator('a,b\\n"x;y",2\\n'), find_separator("a")
-    (';', ',', ',')
-    """
-    widths = {separator: [len(cells) for cells in _records(head, separator)] for separator in SEPARATORS}
-    even = {separator: set(found).pop() for separator, found in widths.items() if len(set(found)) == 1}
-    first = {separator: found[0] for separator, found in widths.items() if found}
-    for known in (even, first):
-        most = max(known.values(), default=1)
-        if most > 1:
-            return usual if known.get(usual) == most else next(s for s, width in known.items() if width == most)
-    return usual
-
-
-def _records(head: str, separator: str) -> Iterator[list[str]]:
-    """The cells of the first lines, with quotes; the last line, which may be cut off, only if there is no other."""
-    try:
-        records = [cells for cells in csv.reader(io.StringIO(head, newline=""), delimiter=separator) if cells]
-    except csv.Error:  # a quote that is never closed: polars reports it
-        return iter(())
-    is_cut = len(records) > 1 and len(head.encode()) >= _MAX_HEAD
-    return islice(records[: -1 if is_cut else None], _MAX_RECORDS)
+def _read(
+    lines: Iterator[str], separator: str, text: Collection[str], name: str, only: Collection[str] | None = None
+) -> tuple[list[str], list[ColumnBuilder]]:
+    """The names of all columns, and these columns, or ``only`` some of them."""
+    with _cells_of_any_length():
+        reader = csv.reader(lines, delimiter=separator, strict=True)
+        try:
+            header = next((cells for cells in reader if cells), None)
+            if header is None:
+                raise ValueError("empty CSV")
+            names = _checked_names(header, name)
+            places = [place for place, column in enumerate(names) if only is None or column in only]
+            columns = [ColumnBuilder(names[place] in text, separator != ",") for place in places]
+            rows = _rows(reader, len(names), separator)
+            while chunk := list(islice(rows, max(1, _CHUNK_CELLS // len(names)))):
+                cells = list(zip(*chunk, strict=True))
+                for place, column in zip(places, columns, strict=True):
+                    column.add(cells[place])
+        except csv.Error as error:
+            where = f"in line {reader.line_num}; the separator is taken to be {separator!r}"
+            raise ValueError(f"could not parse the file: {error} {where}") from error
+    return names, columns
 
 
-def _check_names(cells: list[str], name: str) -> None:
+def _rows(reader: Iterator[list[str]], width: int, separator: str) -> Iterator[list[str]]:
+    """Records of ``width`` cells: short and blank lines are filled up, blank lines at the end are left out."""
+    n_blank = 0
+    for cells in reader:
+        if not cells:
+            n_blank += 1
+            continue
+        if n_blank:
+            yield from repeat([""] * width, n_blank)
+            n_blank = 0
+        if len(cells) > width:
+            line = reader.line_num  # type: ignore[attr-defined]
+            found = f"found more fields, {len(cells)}, than the {width} names in line {line}"
+            raise ValueError(f"{found}; the separator is taken to be {separator!r}")
+        yield cells if len(cells) == width else cells + [""] * (width - len(cells))
+
+
+def _checked_names(cells: list[str], name: str) -> list[str]:
     names = [cell.strip() for cell in cells]
     for place, column in enumerate(names):
         if column in names[:place]:
             places = f"columns {names.index(column)} and {place}, counted from 0"
             raise InputError(f"{name} has two columns named {column!r} ({places}); rename or remove one of them.")
+    return names
 
 
-def _tidied(column: Any, is_text: bool, has_decimal_comma: bool) -> Any:
-    """A column with its cells stripped of spaces, which some files have after every comma, and converted to numbers."""
-    polars = require("polars", "cli")
-    if column.dtype == polars.Int128:
-        return column.cast(polars.Float64)  # as arrays have no such type
-    if column.dtype != polars.String:
-        return column
-    stripped = column.str.strip_chars()
-    stripped = stripped.set(stripped.is_in(MISSING), None)
-    if is_text:
-        return stripped
-    written = [(polars.Int64, stripped), (polars.Float64, stripped)]
-    if has_decimal_comma:
-        written.append((polars.Float64, stripped.str.replace(",", ".", literal=True)))
-    for kind, cells in written:
-        numbers = cells.cast(kind, strict=False)
-        if numbers.null_count() == stripped.null_count():
-            return numbers
-    return stripped
+@contextmanager
+def _cells_of_any_length() -> Iterator[None]:
+    """Inside, Python's reader accepts cells of more than 131,072 characters."""
+    before = csv.field_size_limit((1 << 31) - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)

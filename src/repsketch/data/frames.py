@@ -1,7 +1,8 @@
 """Raw tables: numbers, booleans and categories, some of them missing, as one array of float32.
 
-A category becomes its index in the sorted list of its column's labels, a missing value NaN. Frames of pandas, polars
-and pyarrow come through narwhals; arrays and sparse matrices are numbers already.
+A category becomes its index in the sorted list of its column's labels, a missing value NaN. Frames are our own
+(``frame``) or, through narwhals, those of pandas, polars and pyarrow (``foreign_columns``); arrays and sparse matrices
+are numbers already.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,6 +15,8 @@ from ..display import repr_of_fields
 from ..errors import InputError, require
 from .arrays import as_table, is_sparse
 from .cells import labels_to_indices, object_kind, text_of_number, to_numbers
+from .foreign_columns import columns_of
+from .frame import Frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,29 +72,30 @@ def as_columns(X: Any, name: str = "X", known: Columns | None = None) -> Columns
         check_no_infinity(numbers, None, name)
         return Columns(numbers)
     given = _names_of(X, name)
-    frame = require("narwhals", "frames").from_native(X, eager_only=True)
+    column_of = X.__getitem__ if isinstance(X, Frame) else columns_of(X)
     names = tuple(given)
     if known is not None and known.names is not None:
         missing = [column for column in known.names if column not in given]
         if missing:
             raise InputError(f"{name} lacks the columns {missing[:5]}, which this model was made with.")
         names = known.names
-    numbers = np.zeros((len(frame), len(names)), np.float32)
+    numbers = np.zeros((X.shape[0], len(names)), np.float32)
     categories: dict[int, tuple[str, ...]] = {}
     kinds = []
     for place, column in enumerate(names):
         if known is not None and known.used is not None and place not in known.used:
             continue
-        series = frame.get_column(given[column])
         label = f"column {column!r} of {name}"
-        kinds.append(_kind_of(series, label))
+        cells = column_of(given[column])
+        kinds.append(cells.kind_as(label))
         if known is not None:
-            numbers[:, place] = _read_known(series, kinds[-1], label, known.categories.get(place))
+            numbers[:, place] = _read_known(cells, kinds[-1], label, known.categories.get(place))
         elif kinds[-1] in ("text", "category"):
-            numbers[:, place], categories[place] = labels_to_indices(_texts(series))
+            numbers[:, place], categories[place] = labels_to_indices(cells.texts())
         elif kinds[-1] != "time":
-            numbers[:, place] = _read_numbers(series, label)
-            if kinds[-1] == "number" and series.dtype.is_integer() and _is_identifier(series.drop_nulls().to_numpy()):
+            numbers[:, place] = cells.numbers(label)
+            integers = cells.integers() if kinds[-1] == "number" else None
+            if integers is not None and _is_identifier(integers):
                 kinds[-1] = "identifier"
     check_no_infinity(numbers, names, name)
     if known is not None:
@@ -106,7 +110,7 @@ def some_rows(X: Any, rows: np.ndarray) -> Any:
     >>> some_rows([[1, 2], [3, 4]], np.array([1, 1])).tolist()
     [[3, 4], [3, 4]]
     """
-    if is_frame(X):
+    if is_frame(X) and not isinstance(X, Frame):
         frame = require("narwhals", "frames").from_native(X, eager_only=True)
         return frame[rows.tolist()].to_native()
     return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
@@ -177,41 +181,6 @@ def _names_of(X: Any, name: str) -> dict[str, Any]:
     return dict(zip(names, columns, strict=True))
 
 
-def _kind_of(series: Any, label: str) -> str:
-    """The kind of a column, as in ``Columns``; one of other types is refused."""
-    narwhals, dtype = require("narwhals", "frames"), series.dtype
-    if dtype == narwhals.Boolean:
-        return "boolean"
-    if dtype.is_numeric():
-        return "number"
-    if dtype.is_temporal():
-        return "time"
-    if dtype in (narwhals.Categorical, narwhals.Enum):
-        return "category"
-    if dtype == narwhals.String:
-        return "text"
-    if dtype == narwhals.Object:
-        return object_kind(series.to_list(), label)
-    if series.null_count() == len(series):  # such as polars' column of nulls
-        return "number"
-    raise InputError(f"{label} holds {dtype}; allowed are numbers, booleans and text.")
-
-
-def _texts(series: Any) -> list[str | None]:
-    """The cells of a column as text, None where one is missing."""
-    cells = zip(series.cast(require("narwhals", "frames").String).to_list(), series.is_null().to_list(), strict=True)
-    return [None if is_null else text for text, is_null in cells]
-
-
-def _read_numbers(series: Any, label: str) -> np.ndarray:
-    """Numbers and booleans, float32 (n,)."""
-    narwhals = require("narwhals", "frames")
-    if series.dtype == narwhals.Object or not (series.dtype.is_numeric() or series.dtype == narwhals.Boolean):
-        return to_numbers(series.to_list(), label)
-    with np.errstate(over="ignore"):
-        return series.cast(narwhals.Float32).to_numpy()
-
-
 def _is_identifier(values: np.ndarray) -> bool:
     """True for integers that identify rows: all different, as no sample of a quantity is.
 
@@ -224,16 +193,14 @@ def _is_identifier(values: np.ndarray) -> bool:
     return is_dense or max(-low, high) >= _EXACT or (low >= _SERIAL and high - low <= low // 16)
 
 
-def _read_known(series: Any, kind: str, label: str, labels: tuple[str, ...] | None) -> np.ndarray:
+def _read_known(cells: Any, kind: str, label: str, labels: tuple[str, ...] | None) -> np.ndarray:
     """A column as a model reads it: indices of labels, or numbers."""
     if kind == "time":
         raise InputError(f"{label} holds dates or times; pass numbers, such as days since one.")
     if labels is None and kind in ("text", "category"):
-        return to_numbers(_texts(series), label)
+        return to_numbers(cells.texts(), label)
     if labels is None:
-        return _read_numbers(series, label)
+        return cells.numbers(label)
     if kind in ("text", "category"):
-        return labels_to_indices(_texts(series), labels)[0]
-    pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
-    cells = [None if is_null else value for value, is_null in pairs]
-    return labels_to_indices([text_of_number(value, labels) for value in cells], labels)[0]
+        return labels_to_indices(cells.texts(), labels)[0]
+    return labels_to_indices([text_of_number(value, labels) for value in cells.cells()], labels)[0]

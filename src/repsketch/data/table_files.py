@@ -1,4 +1,4 @@
-"""Files of tables: CSV (``csv_reader``), Parquet read by pyarrow, LIBSVM by scikit-learn, npz.
+"""Files of tables: CSV (``csv_reader``), Parquet (``parquet_reader``), LIBSVM read by scikit-learn, npz.
 
 Takes a path, hands on ``Contents``: the table as the library returns it, and other arrays of the file.
 """
@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import InputError, RepSketchError, require
 from .csv_reader import read_csv
+from .parquet_reader import read_parquet
 
 LABEL = "label"  # the target of a LIBSVM file; the format has no names
 _MAX_MESSAGE = 160  # characters of a library's own message
@@ -26,7 +27,7 @@ class Contents:
 
     Attributes
     ----------
-    X : polars frame, ndarray (n, d) or CSR matrix (n, d)
+    X : ``Frame``, ndarray (n, d) or CSR matrix (n, d)
     beside : other arrays (n,), which may be the target
     target : the array that is the target by default
     separator : of a CSV file
@@ -61,31 +62,19 @@ def read_contents(path: Path, hints: Hints) -> Contents:
         return _READERS[ending](path, hints)
     except RepSketchError:
         raise
-    except (_polars().exceptions.PolarsError, *_DAMAGE) as error:
+    except _DAMAGE as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:_MAX_MESSAGE]
         raise InputError(f"{str(path)!r} cannot be read as {ending}: {reason}") from error
 
 
-def _polars() -> Any:
-    return require("polars", "cli")
-
-
 def _read_csv(path: Path, hints: Hints) -> Contents:
     usual = "\t" if ".tsv" in map(str.lower, path.suffixes) else ","
-    frame, separator = read_csv(path.read_bytes(), path.name, hints.text, hints.encoding, usual)
+    frame, separator = read_csv(path, hints.text, hints.encoding, usual)
     return Contents(frame, separator=separator)
 
 
 def _read_parquet(path: Path, hints: Hints) -> Contents:
-    arrow = require("pyarrow", "cli")
-    try:
-        table = require("pyarrow.parquet", "cli").read_table(path).replace_schema_metadata(None)
-        table.validate(full=True)  # a damaged file raises here; in polars it may end the process
-    except arrow.ArrowException as error:
-        raise ValueError(error) from error
-    polars = _polars()
-    frame = polars.from_arrow(table)
-    return Contents(frame.with_columns(polars.selectors.decimal().cast(polars.Float64)))  # arrays have no such type
+    return Contents(read_parquet(path))
 
 
 def _read_libsvm(path: Path, hints: Hints) -> Contents:

@@ -1,17 +1,19 @@
 """The target of a table: which column it is, and its values, none of them missing."""
 
+import re
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, require
+from ..errors import InputError
+from .frame import Column
 from .frames import is_frame
 from .table_files import Contents
 
 _MAX_NAMES = 8  # of columns in a message
 # A day of ISO 8601, with or without a time of day and its zone: 2024-05-31, 2024-05-31T18:30:00.5+02:00
-_DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?$"
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?")
 
 
 def split_target(contents: Contents, target: str | None, name: str) -> tuple[Any, np.ndarray | None, str | None]:
@@ -46,14 +48,13 @@ def _place_of(target: str, n_columns: int, known: str, name: str) -> int:
 
 
 def _as_target(column: Any, target: str, name: str) -> np.ndarray:
-    if hasattr(column, "is_null"):  # of a frame
-        polars = require("polars", "cli")
-        is_text = column.dtype == polars.String
-        if column.dtype.is_temporal() or (is_text and _are_dates(column.drop_nulls())):
-            raise _not_dates(target, name)
-        is_missing = column.is_null().to_numpy()
-        is_plain = column.dtype.is_numeric() or is_truth(column.dtype)
-        values = column.to_numpy() if is_plain else column.cast(polars.String).fill_null("").to_numpy().astype(str)
+    if isinstance(column, Column):
+        is_missing, values = column.is_missing, column.values
+        if column.kind not in ("number", "boolean"):
+            texts = column[~is_missing].texts()
+            if column.kind == "time" or (texts and all(_DATE.fullmatch(text or "") for text in texts)):
+                raise _not_dates(target, name)
+            values = np.array([text or "" for text in column.texts()], str)
     else:
         is_missing, values = np.zeros(len(column), bool), column
         if values.dtype.kind in "mM":
@@ -67,19 +68,10 @@ def _as_target(column: Any, target: str, name: str) -> np.ndarray:
     return values
 
 
-def _are_dates(column: Any) -> bool:
-    return len(column) > 0 and bool(column.str.contains(_DATE).all())
-
-
 def _not_dates(target: str, name: str) -> InputError:
     return InputError(
         f"the target {target!r} of {name} holds dates or times; allowed are labels and numbers, such as days since one."
     )
-
-
-def is_truth(kind: Any) -> bool:
-    """True for the type of columns that hold true and false."""
-    return kind == require("polars", "cli").Boolean
 
 
 def listed(names: Collection[Any]) -> str:

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, require
+from ..errors import InputError
+from .frame import Frame
 from .frames import is_frame
 from .table_files import Hints, read_contents
-from .table_target import is_truth, listed, split_target
+from .table_target import listed, split_target
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,7 @@ class Table:
     Attributes
     ----------
     name : name of the file, for messages
-    X : (n, d) polars frame, array or CSR matrix
+    X : (n, d) ``Frame``, array or CSR matrix
     y : (n,) numbers, booleans or text; None without a target
     target : name of y
     weights : (n,) float64 weights of the rows, or None
@@ -47,7 +48,7 @@ class Table:
         """Names of the columns that hold categories, not numbers."""
         if not is_frame(self.X):
             return []
-        return [name for name, kind in self.X.schema.items() if not (kind.is_numeric() or is_truth(kind))]
+        return [name for name, kind in self.X.kinds.items() if kind not in ("number", "boolean")]
 
     def take(self, rows: np.ndarray) -> "Table":
         """Some of the rows."""
@@ -105,13 +106,11 @@ def read_table(
     return table
 
 
-def _check_columns(frame: Any, name: str) -> None:
-    polars = require("polars", "cli")
-    for column, kind in frame.schema.items():
-        if kind.is_nested() or kind in (polars.Binary, polars.Object):
-            raise InputError(f"column {column!r} of {name} holds {kind}; allowed are numbers, booleans and text.")
-        if kind.is_float() and frame[column].is_infinite().any():
-            row = frame[column].is_infinite().arg_max()
+def _check_columns(frame: Frame, name: str) -> None:
+    for column, kind in frame.kinds.items():
+        values = frame[column].values
+        if kind == "number" and values.dtype.kind == "f" and np.isinf(values).any():
+            row = int(np.isinf(values).argmax())
             raise InputError(f"column {column!r} of {name} holds infinity in row {row}; allowed are finite numbers.")
 
 
@@ -123,4 +122,4 @@ def _without(table: Table, drop: Collection[str]) -> Any:
     unknown = [name for name in drop if name not in table.X.columns]
     if unknown:
         raise InputError(f"{table.name} has no column {unknown[0]!r} to drop; it has {listed(table.X.columns)}.")
-    return table.X.drop(list(drop))
+    return table.X.drop(*drop)

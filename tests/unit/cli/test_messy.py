@@ -68,7 +68,7 @@ def test_compress_refuses(run, tmp_path, monkeypatch, name):
 PARQUET = {
     "dates": ({"x": [datetime.date(2020, 1, 31)] * 40}, "no column of X can be used: 'x' holds dates or times"),
     "durations": ({"x": [datetime.timedelta(1)] * 40}, "no column of X can be used: 'x' holds dates or times"),
-    "bytes": ({"x": [b"\xff"] * 40}, "column 'x' of t.parquet holds Binary"),
+    "bytes": ({"x": [b"\xff"] * 40}, "column 'x' of t.parquet holds large_binary"),
     "a NUL in text": (
         {"x": ["a", "b\0"] * 20},
         "no column of X can be used: 'x' holds text of over 1024 bytes, or with a NUL",

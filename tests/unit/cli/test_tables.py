@@ -1,7 +1,6 @@
 """Training and test rows of ``repsketch compress``."""
 
 import numpy as np
-import polars
 import pytest
 
 from repsketch.cli.tables import read_test, split_table, with_weights
@@ -27,9 +26,7 @@ def test_a_column_of_text_is_text_in_the_test_file_too(tmp_path):
     assert test.y.tolist() == [1, 0]
 
 
-FRAME = polars.DataFrame(
-    {"age": [1, 2, 3], "count": [0, 2, 5], "share": [0.5, -1.0, 1.0], "name": ["a", "b", "c"], "some": [1, None, 2]}
-)
+FRAME = read_table(Path(__file__).with_name("weights.csv")).X
 
 
 def test_a_column_of_weights():

@@ -2,7 +2,6 @@
 
 import gzip
 
-import polars
 import pytest
 
 from repsketch.data.csv_reader import read_csv
@@ -58,7 +57,7 @@ def test_more_lines_than_are_looked_at(tmp_path):
     content = "a;b\n" + "1,25;x\n" * 20_000
     table = read(tmp_path, content)
     assert table.X.shape == (20_000, 2)
-    assert table.X["a"].sum() == 25_000
+    assert table.X["a"].values.sum() == 25_000
     wide = [f"a rather long name {place}" for place in range(5_000)]
     assert read(tmp_path, ";".join(wide) + "\n" + ";".join("1" * 5_000)).X.columns == wide
 
@@ -92,7 +91,8 @@ def test_another_encoding_must_be_given(tmp_path, codec, place):
     with pytest.raises(InputError, match=r"a.csv is no utf-8 text: byte 0x.. in line [12] cannot.*--encoding cp1252"):
         read(tmp_path, content.encode(codec))
     expected = read(tmp_path, content).X
-    assert read(tmp_path, content.encode(codec), encoding=codec).X.equals(expected)
+    given = read(tmp_path, content.encode(codec), encoding=codec).X
+    assert (given.columns, given.rows()) == (expected.columns, expected.rows())
 
 
 DAYS = ("2024-05-31", "2024-05-31T18:30", "2024-05-31 18:30:00", "2024-05-31T18:30:00.5Z", "2024-05-31T18:30:00+02:00")
@@ -146,11 +146,11 @@ def test_an_unknown_encoding(tmp_path):
 
 def test_integers_beyond_64_bits(tmp_path):
     table = read(tmp_path, "a,y\n99999999999999999999,1\n1,99999999999999999999\n", target="y")
-    assert table.X["a"].cast(polars.Float64).to_list() == [1e20, 1.0]
+    assert table.X["a"].cells() == [1e20, 1.0]
     assert table.y.dtype.kind in "iuf"
     assert table.y.astype(float).tolist() == [1.0, 1e20]
 
 
-def test_missing_cells_with_spaces_around_them():
-    frame, _ = read_csv(b"size,tree\n1, ?\n ? ,ash\nNA , oak\n4, NA\n", "trees.csv")
+def test_missing_cells_with_spaces_around_them(tmp_path):
+    frame = read(tmp_path, "size,tree\n1, ?\n ? ,ash\nNA , oak\n4, NA\n").X
     assert frame.rows() == [(1, None), (None, "ash"), (None, "oak"), (4, None)]

@@ -46,7 +46,7 @@ class Table:
         """Rows (n, d) as a user has them: an array; or a frame in which categories are text, where there are any."""
         if not self.n_categories:
             return X
-        polars = require("polars", "cli")
+        polars = require("polars", "bench")
         columns = {}
         for place in range(X.shape[1]):
             name, column = f"column {place}", X[:, place]
