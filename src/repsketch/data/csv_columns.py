@@ -36,7 +36,7 @@ class ColumnBuilder:
         self.must_be_read_again = False
         self._kind = "text" if is_text else "missing"
         self._has_decimal_comma = has_decimal_comma
-        self._parts: list[np.ndarray] = []
+        self._values: list[np.ndarray] = []
         self._are_missing: list[np.ndarray] = []
         self._texts: dict[str, str] = {}  # equal cells share their text
 
@@ -52,7 +52,7 @@ class ColumnBuilder:
             values, is_missing = self._as_text(cells)
         assert values is not None
         assert is_missing is not None
-        self._parts.append(values)
+        self._values.append(values)
         self._are_missing.append(is_missing)
         return self
 
@@ -60,12 +60,12 @@ class ColumnBuilder:
         """The column of all cells."""
         if self._kind == "too large":
             raise ValueError("it holds integers of more than 128 bits; write them as text or with an exponent")
-        parts, are_missing, self._parts, self._are_missing = self._parts, self._are_missing, [], []
+        chunks, are_missing, self._values, self._are_missing = self._values, self._are_missing, [], []
         if self._kind == "text":
-            parts = [np.full(len(part), None, object) if part.dtype != object else part for part in parts]
+            chunks = [np.full(len(chunk), None, object) if chunk.dtype != object else chunk for chunk in chunks]
         if self._kind == "boolean":
-            parts = [part.astype(bool) for part in parts]
-        values = np.concatenate(parts or [np.empty(0, np.int64)])
+            chunks = [chunk.astype(bool) for chunk in chunks]
+        values = np.concatenate(chunks or [np.empty(0, np.int64)])
         is_missing = np.concatenate([np.empty(0, bool), *are_missing])
         return Column(values, is_missing, self._kind if self._kind in ("text", "boolean") else "number")
 

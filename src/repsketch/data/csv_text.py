@@ -68,6 +68,8 @@ def _checked(text: IO[str], name: str) -> Iterator[str]:
             )
         if number == 1 and "\r" in line and not line.endswith("\n"):  # line ends of old Macintoshes
             yield from io.StringIO(line.replace("\r", "\n"))
+        elif "\r" in line[:-2] and '"' not in line:  # no end of a line; Python's reader accepts it in quotes alone
+            yield line[:-2].replace("\r", " ") + line[-2:]
         else:
             yield line
 

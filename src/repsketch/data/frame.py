@@ -66,14 +66,16 @@ class Frame:
     Parameters
     ----------
     columns : the columns by name, all of the same length
+    n_rows : needed without columns alone
 
     >>> frame = Frame({"size": Column(np.array([1.5, 2.0]), np.zeros(2, bool), "number")})
     >>> frame.columns, frame.shape, frame.kinds, frame.rows()
     (['size'], (2, 1), {'size': 'number'}, [(1.5,), (2.0,)])
     """
 
-    def __init__(self, columns: Mapping[str, Column]):
+    def __init__(self, columns: Mapping[str, Column], n_rows: int = 0):
         self._columns = dict(columns)
+        self._n_rows = len(next(iter(self._columns.values()), range(n_rows)))
 
     def __repr__(self) -> str:
         return f"Frame of {self.shape[0]} rows: {', '.join(map(repr, self._columns))}"
@@ -89,7 +91,7 @@ class Frame:
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns, (n, d)."""
-        return len(next(iter(self._columns.values()), ())), len(self._columns)
+        return self._n_rows, len(self._columns)
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -100,11 +102,12 @@ class Frame:
         """The column of this name; or the frame of these rows, a slice or indices (m,)."""
         if isinstance(place, str):
             return self._columns[place]
-        return Frame({name: column[place] for name, column in self._columns.items()})
+        n_rows = len(np.empty(self._n_rows, bool)[place])
+        return Frame({name: column[place] for name, column in self._columns.items()}, n_rows)
 
     def select(self, names: Iterable[str]) -> "Frame":
         """The frame of these columns, in this order."""
-        return Frame({name: self._columns[name] for name in names})
+        return Frame({name: self._columns[name] for name in names}, self._n_rows)
 
     def drop(self, *names: str) -> "Frame":
         """The frame without these columns."""

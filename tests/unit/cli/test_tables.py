@@ -26,11 +26,14 @@ def test_a_column_of_text_is_text_in_the_test_file_too(tmp_path):
     assert test.y.tolist() == [1, 0]
 
 
-FRAME = read_table(Path(__file__).with_name("weights.csv")).X
+@pytest.fixture
+def frame(tmp_path):
+    (tmp_path / "t.csv").write_text("age,count,share,name,some\n1,0,0.5,a,1\n2,2,-1,b,?\n3,5,1,c,2\n")
+    return read_table(tmp_path / "t.csv").X
 
 
-def test_a_column_of_weights():
-    table = with_weights(Table("t", FRAME, np.arange(3)), "count")
+def test_a_column_of_weights(frame):
+    table = with_weights(Table("t", frame, np.arange(3)), "count")
     assert table.X.columns == ["age", "share", "name", "some"]
     np.testing.assert_array_equal(table.weights, [0.0, 2.0, 5.0])
     some = table.take(np.array([2, 0]))
@@ -48,8 +51,8 @@ def test_a_column_of_weights():
         ("share", "holds negative numbers"),
     ],
 )
-def test_wrong_columns_of_weights(column, said):
+def test_wrong_columns_of_weights(frame, column, said):
     with pytest.raises(InputError, match=said):
-        with_weights(Table("t", FRAME), column)
+        with_weights(Table("t", frame), column)
     with pytest.raises(InputError, match="columns without names"):
         with_weights(Table("t", np.zeros((3, 2))), "a")

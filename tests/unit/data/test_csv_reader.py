@@ -1,6 +1,8 @@
 """CSV as people have it: any separator, decimal commas, encodings, dates, names that stand twice."""
 
+import csv
 import gzip
+import tracemalloc
 
 import pytest
 
@@ -154,3 +156,49 @@ def test_integers_beyond_64_bits(tmp_path):
 def test_missing_cells_with_spaces_around_them(tmp_path):
     frame = read(tmp_path, "size,tree\n1, ?\n ? ,ash\nNA , oak\n4, NA\n").X
     assert frame.rows() == [(1, None), (None, "ash"), (None, "oak"), (4, None)]
+
+
+def test_chunks_make_one_table(tmp_path, monkeypatch):
+    content = "n;late;flag;empty\n" + "".join(f"{i};0{i};true;\n" for i in range(50)) + "?;x;?;\n"
+    expected = [(i, f"0{i}", True, None) for i in range(50)] + [(None, "x", None, None)]
+    for n_cells in (1, 4, 12, 1 << 17):
+        monkeypatch.setattr("repsketch.data.csv_reader._CHUNK_CELLS", n_cells)
+        for name, packed in (("a.csv", content.encode()), ("a.csv.gz", gzip.compress(content.encode()))):
+            table = read(tmp_path, packed, name)
+            assert table.X.rows() == expected
+            assert table.X.kinds == {"n": "number", "late": "text", "flag": "boolean", "empty": "number"}
+
+
+def test_memory_is_that_of_the_columns_and_one_chunk(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b,kind\n" + "1.2345678,123,oak\n" * 60_000)
+    read_csv(tmp_path / "a.csv")
+    tracemalloc.start()
+    frame, _ = read_csv(tmp_path / "a.csv")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    n_bytes = sum(frame[name].values.nbytes + frame[name].is_missing.nbytes for name in frame.columns)
+    per_cell = 150  # bytes of a cell as text, its place in a record and in a column, and its number
+    assert peak < 2 * n_bytes + per_cell * (1 << 17)  # three times less than all cells as text
+    assert 3 * 60_000 * per_cell > (1 << 17) * per_cell
+
+
+def test_blank_and_short_lines_are_missing_values(tmp_path):
+    assert read(tmp_path, "\n\na;b\n1;2\n\n3\n   \n4;5\n\n").X.rows() == [
+        (1, 2), (None, None), (3, None), (None, None), (4, 5)
+    ]  # fmt: skip
+    assert read(tmp_path, "a\n1\n\n2\n\n").X.rows() == [(1,), (None,), (2,)]
+
+
+def test_a_quote_within_a_cell_and_a_long_cell(tmp_path):
+    long = "x" * 200_000
+    assert read(tmp_path, f'size,note\n5" pipe,"say ""a"", b"\n1,{long}\n').X.rows() == [
+        ('5" pipe', 'say "a", b'), ("1", long)
+    ]  # fmt: skip
+    before = csv.field_size_limit()
+    with pytest.raises(InputError, match=r"could not parse the file: .* in line 2; the separator is taken to be ','"):
+        read(tmp_path, 'a,b\n"x"y,1\n')
+    assert csv.field_size_limit() == before == 131_072
+
+
+def test_carriage_returns_within_lines(tmp_path):
+    assert read(tmp_path, 'a;b\n1;x\ry\n2;z\r\r\n3;"p\rq"\n').X.rows() == [(1, "x y"), (2, "z"), (3, "p\rq")]
