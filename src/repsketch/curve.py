@@ -28,7 +28,9 @@ class Frontier:
 
     >>> import numpy as np, repsketch as rs
     >>> X = np.random.default_rng(0).normal(size=(300, 2))
-    >>> curve = rs.frontier(None, X, X[:, 0], budgets=["128B", "256B"], effort="fast", random_state=0, progress=False)
+    >>> def model(X):
+    ...     return X[:, 0]
+    >>> curve = rs.frontier(model, X, X[:, 0], budgets=["128B", "256B"], effort="fast", random_state=0, progress=False)
     >>> list(curve.sketches), sorted({row["model"] for row in curve.rows})
     ([128, 256], ['boosted trees', 'int8 network', 'linear', 'sketch'])
     >>> curve.smallest(tolerance=0.1).nbytes <= 256

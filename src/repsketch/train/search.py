@@ -265,6 +265,9 @@ class _Search:
         if recipe.is_greedy:  # a fit to few rows may be best by luck alone
             again = dict(final).get(recipe) or self._fit((fitter, recipe, 0.9, FINAL_COST))
             chosen = again if again is not None and is_as_good(again, chosen) else chosen
+        elif len(self.folds) > 1:  # the model of one split, as where rows are many: stopped early by its validation rows
+            again = self._fit_again(recipe, chosen, self.data, self.clock.is_past(1.0))
+            chosen = chosen if again is None else again
         return recipe, chosen, every
 
     def _retrained(self, recipe: Recipe, chosen: Trial) -> Trial:
@@ -276,17 +279,22 @@ class _Search:
         if len(self.data.X) > self.effort.max_retrained_rows or self.clock.is_past(0.9)():
             return chosen
         is_late = self.clock.is_past(1.1)
+        again = self._fit_again(recipe, chosen, self.data.on_all_rows(), is_late)
+        if again is None or is_late() or again.loss > chosen.loss:
+            return chosen
+        return replace(chosen, retrained=again.model)
+
+    def _fit_again(
+        self, recipe: Recipe, chosen: Trial, data: TrainingData, is_late: Callable[[], bool]
+    ) -> Trial | None:
+        """A fit of the chosen recipe to other rows, for as many steps and greedy rows."""
         refits = () if chosen.refit is None else (chosen.refit,)
         effort = replace(
             self.effort.final, n_rows=ALL, n_steps=chosen.n_steps, work_per_step=np.inf, refits=refits,
             shares=(1.0,), max_rows=chosen.n_rows,
         )  # fmt: skip
         same = replace(recipe, steps=1.0) if isinstance(recipe, StageRecipe) else recipe
-        fitter = RecipeFitter(self.data.on_all_rows(), self.budget, self.seed, effort, is_late, count=self.count)
-        again = fitter.fit(same)
-        if again is None or is_late() or again.loss > chosen.loss:
-            return chosen
-        return replace(chosen, retrained=again.model)
+        return RecipeFitter(data, self.budget, self.seed, effort, is_late, count=self.count).fit(same)
 
 
 def work_at(data: TrainingData, budget: int) -> float:
