@@ -10,7 +10,12 @@ from .cells import object_kind, to_numbers
 
 
 def columns_of(X: Any) -> Callable[[Any], "ForeignColumn"]:
-    """A function that gives a column of a frame by its name."""
+    """A function that gives a column of a frame by its name.
+
+    >>> import pandas
+    >>> columns_of(pandas.DataFrame({"size": [1, 2]}))("size").integers().tolist()
+    [1, 2]
+    """
     frame = require("narwhals", "frames").from_native(X, eager_only=True)
     return lambda name: ForeignColumn(frame.get_column(name))
 

@@ -10,7 +10,15 @@ from .frame import Column, Frame
 
 
 def read_parquet(path: Path) -> Frame:
-    """The table in a Parquet file; columns of other types than numbers, booleans, text and times are refused."""
+    """The table in a Parquet file; columns of other types than numbers, booleans, text and times are refused.
+
+    >>> import tempfile, pyarrow.parquet
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "trees.parquet")
+    ...     pyarrow.parquet.write_table(pyarrow.table({"size": [1.5, None], "kind": ["oak", "ash"]}), path)
+    ...     read_parquet(path).rows()
+    [(1.5, 'oak'), (None, 'ash')]
+    """
     arrow = require("pyarrow", "parquet")
     try:
         table = require("pyarrow.parquet", "parquet").read_table(path).replace_schema_metadata(None)

@@ -265,7 +265,9 @@ class _Search:
         if recipe.is_greedy:  # a fit to few rows may be best by luck alone
             again = dict(final).get(recipe) or self._fit((fitter, recipe, 0.9, FINAL_COST))
             chosen = again if again is not None and is_as_good(again, chosen) else chosen
-        elif len(self.folds) > 1:  # the model of one split, as where rows are many: stopped early by its validation rows
+        elif (
+            len(self.folds) > 1
+        ):  # the model of one split, as where rows are many: stopped early by its validation rows
             again = self._fit_again(recipe, chosen, self.data, self.clock.is_past(1.0))
             chosen = chosen if again is None else again
         return recipe, chosen, every

@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import sys
 
 import numpy as np
 import pandas
@@ -11,6 +13,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import mean_pinball_loss, r2_score, roc_auc_score
 
 import repsketch as rs
+from repsketch.cli.predict import Predictions
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +177,27 @@ def test_a_table_in_another_encoding(run, model, people, expected, tmp_path):
     assert "--encoding cp1252" in run("predict", model, tmp_path / "other.csv").err
     result = run("predict", model, tmp_path / "other.csv", "--encoding", "cp1252")
     assert (result.code, result.out.count("\n")) == (0, 501)
+
+
+def test_numbers_and_text_as_csv():
+    """Floats have the digits of their type, labels are quoted where they must be: another reader finds all again."""
+    labels = np.array(["a,b", 'say "no"', "two\nlines", "c;d", "é"])
+    shares = np.array([[0.1, 0.9], [1 / 3, 2 / 3], [1e-7, 1.0], [0.0, 1.0], [0.5, 0.5]])
+    content = Predictions(labels, shares, np.array([False, True])).to_bytes(".csv")
+    frame = polars.read_csv(io.BytesIO(content))
+    assert frame["prediction"].to_list() == labels.tolist()
+    np.testing.assert_array_equal(frame["probability_True"].cast(polars.Float32), shares[:, 1].astype(np.float32))
+    assert b"0.33333334,0.6666667\n" in content
+    assert Predictions(np.array([True, False])).to_bytes(".csv") == b"prediction\ntrue\nfalse\n"
+    assert Predictions(np.array([0.1, 2.0**70])).to_bytes(".csv") == b"prediction\n0.1\n1.1805916207174113e+21\n"
+
+
+def test_parquet_is_refused_before_anything_is_read(run, model, people, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    result = run("predict", model, people, "-o", tmp_path / "out.parquet")
+    assert (result.code, os.listdir(tmp_path)) == (2, [])
+    assert "pip install 'repsketch[parquet]'" in result.err
+    assert run("predict", model, people, "-o", tmp_path / "out.csv").code == 0
 
 
 BAD = {
