@@ -188,6 +188,12 @@ def test_cli_alone_predicts_and_inspects(run, install, tmp_path):
     printed = run(folder / "repsketch", "predict", "int.rsk", "rows.csv", cwd=tmp_path)
     assert len(printed.splitlines()) == 3
     assert "60 rows" in " ".join(run(folder / "repsketch", "inspect", "int.rsk", cwd=tmp_path).split())
+    installed = run(folder / "python", "-m", "pip", "list", "--format=freeze")
+    assert not [name for name in ("polars", "pyarrow", "pandas", "scikit-learn") if name in installed]
+    (tmp_path / "rows.parquet").write_bytes(b"PAR1")
+    command = [folder / "repsketch", "predict", "int.rsk", "rows.parquet"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (ended.returncode, "pip install 'repsketch[parquet]'" in ended.stderr) == (2, True), ended.stderr
     command = [folder / "repsketch", "compress", "--train", "rows.csv", "-t", "c", "-o", tmp_path / "out"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert ended.returncode == 2
