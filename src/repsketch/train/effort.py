@@ -14,6 +14,7 @@ MAX_RETRAINED_ROWS = 20_000
 N_ROUNDS_OF_FEW, MIN_RECIPE_SHARE, MIN_STEP_SHARE, MIN_COST_SHARE = 2, 0.4, 0.5, 1 / 16
 MIN_RECIPES = 4  # of a round
 RECIPE_POWER = 0.6  # recipes for models of twice the work are fewer by two to this power, and steps by the rest
+MAX_WORK_RATIO = 1.5  # of all rounds of large models to those of small ones, but for a least number of steps
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,8 @@ class SearchEffort:
         for rung in self.rungs:
             n_recipes = max(min(MIN_RECIPES, rung.n_recipes), round(rung.n_recipes / ratio**RECIPE_POWER))
             rungs.append(Rung(n_recipes, min(rung.n_best, max(1, n_recipes // 2)), rung.n_steps))
-        final = replace(self.final, work_per_step=WORK_PER_STEP * max(1.0, ratio) ** RECIPE_POWER)
+        steps, left = (sum(rung.n_recipes * rung.n_steps for rung in of) for of in (self.rungs, rungs))
+        final = replace(self.final, work_per_step=WORK_PER_STEP * max(1.0, MAX_WORK_RATIO * steps / left))
         return replace(self, rungs=tuple(rungs), final=final)
 
     def with_fits(self, change: Callable[[FitEffort], FitEffort]) -> "SearchEffort":

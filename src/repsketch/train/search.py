@@ -48,6 +48,7 @@ USUAL_WIDTH = 500  # values times outputs; of wider tables fewer greedy rows and
 #: Where training rows are few, larger models than this do not generalise better: bytes for each row, and in all.
 MAX_BYTES_PER_ROW, MIN_FEW_BYTES = 4, 512
 MIN_WORK_RATIO = 0.4  # of the work of a step to the usual one: smaller models have no more recipes than this gives
+LARGE_RATIO = 8.0  # and beyond this one budgets are large: smaller models are tried first
 MAX_DRAWS = 200  # of variations for one round; most of them are new
 
 Fitted = list[tuple[Recipe, Trial]]  #: recipes and their trials, by rising validation loss
@@ -102,6 +103,7 @@ class _Search:
         if is_few:
             self.budget = min(budget, max(MIN_FEW_BYTES, MAX_BYTES_PER_ROW * len(data.train_rows)))
         ratio = work_at(data, self.budget) / WORK_PER_STEP
+        self.is_large = ratio > LARGE_RATIO
         self.effort = effort.for_rows(len(data.train_rows)).for_work(max(ratio, 1.0 if is_few else MIN_WORK_RATIO))
         self.clock = Clock(time_limit)
         narrowness = min(1.0, USUAL_WIDTH / (data.n_values * data.n_outputs))
@@ -117,7 +119,7 @@ class _Search:
         """All phases."""
         with self.workers:
             firsts = self._changed(first_greedy_recipes(self.data))
-            drawn = islice(first_stage_recipes(self.folds[0], self.seed), MAX_DRAWS)
+            drawn = islice(first_stage_recipes(self.folds[0], self.seed, is_large=self.is_large), MAX_DRAWS)
             stages = self._fitting(drawn, self.effort.rungs[0].n_recipes)
             total = self._cost_of_all(len(firsts))
             with progress_bar(title, total, enabled=progress) as self.bar:

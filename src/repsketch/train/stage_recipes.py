@@ -4,7 +4,7 @@ A recipe and a budget give a shape. The search starts from a few recipes of ever
 the best.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, ClassVar
@@ -25,7 +25,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "first_bits": (4, 8),
     "matrix_bits": (4, 8),
     "sparsity": (0.0, 0.3, 0.5, 0.7, 0.85, 0.93),
-    "size": (0.12, 0.25, 0.5, 0.75, 1.0),
+    "size": (0.06, 0.12, 0.25, 0.5, 0.75, 1.0),
     "steps": (0.1, 0.3, 1.0),
     "columns": (0.12, 0.25, 0.5, 1.0),
     "scaling": SCALINGS,
@@ -41,13 +41,16 @@ WEIGHTS: dict[str, tuple[float, ...]] = {
     "n_entries": (4, 4, 1),
     "rows_per_component": (4, 2, 1),
     "sparsity": (4, 1, 2, 2, 1, 1),
-    "size": (1, 1, 2, 1, 8),
+    "size": (0, 1, 1, 2, 1, 8),
     "steps": (1, 2, 6),
     "columns": (1, 1, 2, 8),
     "noise": (4, 1, 1, 1, 1),
     "weight_decay": (2, 4, 4, 4, 1),
     "learning_rate": (1, 3, 4, 2),
 }
+#: The same where the budget is large: more bytes than a table can make use of.
+LARGE_WEIGHTS = WEIGHTS | {"size": (2, 2, 2, 2, 1, 1)}
+LARGE_SIZE = 0.25  # of the first recipes there
 FEW_ROWS = 100  # training rows per column; classifiers with fewer are started with noise added to the inputs
 WIDE = 24  # values from which sparse matrices are among the first recipes
 MIN_COLUMNS = 8  # of a table of which some may be left out
@@ -110,12 +113,16 @@ class StageRecipe:
         return f"{stages}{pruned} (learning rate {self.learning_rate:g}, weight decay {self.weight_decay:g})"
 
 
-def first_stage_recipes(data: TrainingData, seed: int) -> Iterator[StageRecipe]:
-    """The recipes that a search starts from, without end: a few of every kind, then random ones."""
-    yield from _designed(data)
+def first_stage_recipes(data: TrainingData, seed: int, *, is_large: bool = False) -> Iterator[StageRecipe]:
+    """The recipes that a search starts from, without end: a few of every kind, then random ones.
+
+    Where the budget ``is_large`` most use a part of it: they are trained for longer, and may be as good.
+    """
+    for recipe in _designed(data):
+        yield replace(recipe, size=min(recipe.size, LARGE_SIZE)) if is_large else recipe
     rng = np.random.default_rng([seed, 20])
     while True:
-        yield draw(data, rng)
+        yield draw(data, rng, LARGE_WEIGHTS if is_large else WEIGHTS)
 
 
 def _designed(data: TrainingData) -> Iterator[StageRecipe]:
@@ -142,13 +149,15 @@ def _designed(data: TrainingData) -> Iterator[StageRecipe]:
         yield replace(plain, n_hidden=n_hidden, mixture=mixture)
 
 
-def draw(data: TrainingData, rng: np.random.Generator) -> StageRecipe:
+def draw(
+    data: TrainingData, rng: np.random.Generator, weights: Mapping[str, tuple[float, ...]] = WEIGHTS
+) -> StageRecipe:
     """A recipe at random; the values that are most often good are drawn most often."""
     recipe = StageRecipe(0.0)
     for name, choices in VALUES.items():
         if _matters(name, recipe, data):
-            weights = np.array(WEIGHTS.get(name, [1.0] * len(choices)))
-            value = choices[int(rng.choice(len(choices), p=weights / weights.sum()))]
+            often = np.array(weights.get(name, [1.0] * len(choices)))
+            value = choices[int(rng.choice(len(choices), p=often / often.sum()))]
             recipe = replace(recipe, **{name: value})
     return recipe if recipe.n_hidden or recipe.activation == "table" else replace(recipe, n_hidden=1)
 

@@ -14,7 +14,7 @@ STEP_WORK, VALUE_WORK, TABLE_WORK, RELU_WORK, ROW_WORK, OUTPUT_WORK, WEIGHT_WORK
 #: Share of a step's work that does not depend on the size of the batch: rounding and updating parameters.
 FIXED_SHARE = 0.2
 WORK_PER_STEP = 2_500  # of a model of about 1 KB, which is trained for all steps; larger ones for fewer
-MIN_STEP_SHARE = 1 / 12  # of the steps, for the largest models
+MIN_STEP_SHARE = 1 / 20  # of the steps, for the largest models
 MAX_EPOCHS = 600
 
 
@@ -36,7 +36,7 @@ def steps_for(n_steps: int, work: float, work_per_step: float, n_rows: int) -> i
     """Steps to train for: ``n_steps`` of a model of at most ``work_per_step``, fewer for more work and for few rows.
 
     >>> [steps_for(1_000, work, 2_500, 50_000) for work in (500, 5_000, 10**6)]
-    [1000, 500, 83]
+    [1000, 500, 50]
     """
     most = MAX_EPOCHS * max(1, n_rows // Schedule().batch_of(n_rows))
     share = min(1.0, max(MIN_STEP_SHARE, work_per_step / work))

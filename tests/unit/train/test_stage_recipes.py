@@ -48,6 +48,17 @@ def test_a_search_starts_from_every_kind():
     assert found[:4] == firsts(make_data(), 4, seed=1)
 
 
+def test_where_bytes_are_many_small_models_are_tried_first():
+    """Those that are designed take a quarter at most, and most of those drawn take half or less."""
+    found = list(islice(first_stage_recipes(make_data(), 0, is_large=True), 400))
+    assert all(recipe.size <= 0.25 for recipe in found[:8])
+    sizes = np.array([recipe.size for recipe in found])
+    assert (sizes <= 0.5).mean() > 0.7
+    assert set(sizes) == set(VALUES["size"])
+    assert min(recipe.size for recipe in firsts(make_data(), 400)) == 0.12
+    assert np.mean([recipe.size == 1.0 for recipe in firsts(make_data(), 400)]) > 0.5
+
+
 def test_what_the_data_are_like_matters():
     narrow, wide = (firsts(make_data(n_columns=n), 12) for n in (3, 30))
     assert not any(recipe.sparsity for recipe in narrow[:4])

@@ -31,7 +31,7 @@ def test_products_are_most_of_the_work_of_a_large_model():
 def test_large_models_are_trained_for_fewer_steps():
     assert steps_for(6_000, WORK_PER_STEP, WORK_PER_STEP, N_ROWS) == 6_000
     assert steps_for(6_000, 3 * WORK_PER_STEP, WORK_PER_STEP, N_ROWS) == 2_000
-    assert steps_for(6_000, 1_000 * WORK_PER_STEP, WORK_PER_STEP, N_ROWS) == 6_000 * MIN_STEP_SHARE == 500
+    assert steps_for(6_000, 1_000 * WORK_PER_STEP, WORK_PER_STEP, N_ROWS) == 6_000 * MIN_STEP_SHARE == 300
 
 
 def test_few_rows_are_read_so_often_and_not_more():
