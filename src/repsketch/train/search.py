@@ -9,8 +9,7 @@ validation rows. The trial chosen is trained on all rows where these are few.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
-from itertools import count as count_up
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,21 @@ import numpy as np
 from ..errors import InputError
 from ..parallel import Workers
 from ..progress import progress_bar
+from .choice import (
+    FEWER_ROWS_FROM,
+    Fitted,
+    best_of_race,
+    by_loss,
+    close_to_best,
+    is_as_good,
+    smallest_of_the_best,
+    varied,
+)
 from .clock import Clock
 from .cross_validation import CrossFitter
 from .effort import ALL, NORMAL, FitEffort, Rung, SearchEffort
-from .families import MAX_BIT_BYTES
 from .fitter import Recipe, RecipeFitter
+from .local_search import cost_of, local_search
 from .recipes import GreedyRecipe, first_greedy_recipes, greedy_neighbours
 from .stage_recipes import StageRecipe, first_stage_recipes, vary
 from .stage_sizes import StageSizes
@@ -31,16 +40,10 @@ from .stage_work import WORK_PER_STEP
 from .training_data import TrainingData
 from .trials import Trial
 
-#: A recipe is close to the best if its loss is larger by at most this share of what the best one explains: to be a
-#: start of the local search or a final fit, and to take turns in the local search.
-CLOSE_SHARE, LEADER_SHARE = 0.03, 0.02
+LEADER_SHARE = 0.02  # recipes this close to the best take turns in the local search
 N_LEADERS = 2  # recipes that take turns in the local search
-MAX_STANDARD_ERRORS = 0.5  # of the mean difference in validation loss; a smaller lead does not justify more bytes
-SAME_SIZE_FACTOR = 1.1  # sizes within this factor count as equal
 MAX_WORK = 80_000 << 10  # training rows times bytes of budget in the local search: the time of a fit grows with both
 RACE_BYTES = 1_024  # larger budgets compare the kinds of greedy rows at this size first
-FEWER_ROWS_FROM = 2_048  # bytes; above, fewer greedy rows than fit the budget may be best, and deeper ones
-DEEP_CONCAT = 5
 SCREENING_COST, FINAL_COST = 2.0, 9.0  # of a greedy fit, in units of ``cost_of``
 COST_PER_WORK = 1 / 1e7  # of a fit of stages, in the same units: a third of a second
 MIN_GREEDY_ROWS = 400  # chosen even when the time is over: about a second
@@ -51,10 +54,8 @@ MIN_WORK_RATIO = 0.4  # of the work of a step to the usual one: smaller models h
 LARGE_RATIO = 8.0  # and beyond this one budgets are large: smaller models are tried first
 MAX_DRAWS = 200  # of variations for one round; most of them are new
 
-Fitted = list[tuple[Recipe, Trial]]  #: recipes and their trials, by rising validation loss
-Task = tuple[
-    RecipeFitter | CrossFitter, Recipe, float, float
-]  #: fitter, recipe, share of the time until it must begin, cost
+#: Fitter, recipe, share of the time until it must begin, cost.
+Task = tuple[RecipeFitter | CrossFitter, Recipe, float, float]
 
 
 def search(
@@ -180,7 +181,7 @@ class _Search:
     def _fit_all(self, tasks: Sequence[Task]) -> Fitted:
         """Trials of all tasks, side by side."""
         trials = self.workers.map([partial(self._fit, task) for task in tasks])
-        return _sorted((task[1], trial) for task, trial in zip(tasks, trials, strict=True))
+        return by_loss((task[1], trial) for task, trial in zip(tasks, trials, strict=True))
 
     # ---- the first round ----
 
@@ -216,7 +217,7 @@ class _Search:
         every, previous, searching = list(found), found, None
         for number, rung in enumerate(self.effort.rungs[1:], 1):
             if number == min(2, len(self.effort.rungs) - 1):  # stages of the first round are too poor to compare with
-                close = _close(_sorted([*every, *greedy]), self.data)
+                close = close_to_best(by_loss([*every, *greedy]), self.data)
                 starts = [recipe for recipe in close if recipe.is_greedy][: self.effort.n_starts]
                 searching = self.workers.submit(partial(self._search_locally, starts)) if starts else None
             recipes = self._next_recipes(previous, rung, is_last=number == len(self.effort.rungs) - 1)
@@ -224,9 +225,9 @@ class _Search:
             again = [pair for pair in previous if pair[0] in recipes] if is_as_long else []
             new = [recipe for recipe in recipes if recipe not in dict(again)]
             fitted = self._fit_all(self._tasks_of_rung(new, rung, 0.6 + 0.3 * number / len(self.effort.rungs)))
-            previous, every = _sorted([*again, *fitted]), _sorted([*every, *fitted])
+            previous, every = by_loss([*again, *fitted]), by_loss([*every, *fitted])
             previous = previous or every
-        return every, greedy if searching is None else _sorted([*greedy, *searching.result()])
+        return every, greedy if searching is None else by_loss([*greedy, *searching.result()])
 
     def _next_recipes(self, previous: Fitted, rung: Rung, is_last: bool) -> list[StageRecipe]:
         """The best recipes of a round, and variations of them; in the last round, restarts."""
@@ -246,7 +247,7 @@ class _Search:
             starts,
             lambda recipe: self._changed(greedy_neighbours(recipe, data)),
             lambda recipe: self._fit((fitter, recipe, 0.5, cost_of(recipe, budget))),
-            lambda found: varied(_close(found, data, LEADER_SHARE), N_LEADERS),
+            lambda found: varied(close_to_best(found, data, LEADER_SHARE), N_LEADERS),
             lambda recipe: cost_of(recipe, budget),
             self.effort.max_cost,
         )
@@ -259,10 +260,10 @@ class _Search:
         if self.budget > FEWER_ROWS_FROM:
             effort = replace(effort, shares=(1.0, 0.5, 0.25))
         fitter = self._fitter(effort, 1.0)
-        close = _close(_sorted([*found, *searched]), self.data)
+        close = close_to_best(by_loss([*found, *searched]), self.data)
         best = [recipe for recipe in close if recipe.is_greedy][: self.effort.n_final]
         final = self._fit_all([(fitter, recipe, 0.9, FINAL_COST) for recipe in best])
-        every = _sorted([*final, *searched, *found])
+        every = by_loss([*final, *searched, *found])
         recipe, chosen = smallest_of_the_best(every)
         if recipe.is_greedy:  # a fit to few rows may be best by luck alone
             again = dict(final).get(recipe) or self._fit((fitter, recipe, 0.9, FINAL_COST))
@@ -306,100 +307,3 @@ def work_at(data: TrainingData, budget: int) -> float:
     trials = StageTrials(StageRows(data), StageRecipe(0.0))
     shape = trials.shape(budget)
     return 0.0 if shape is None else trials.work(shape)
-
-
-def local_search(
-    starts: list[GreedyRecipe],
-    near: Callable[[Any], Iterable[Any]],
-    fit: Callable[[Any], Trial | None],
-    leaders: Callable[[Fitted], list[Any]],
-    cost: Callable[[Any], float],
-    max_cost: float,
-) -> Fitted:
-    """Trials on the way from ``starts`` to neighbours of the best recipe so far, by rising validation loss.
-
-    Parameters
-    ----------
-    near : the neighbours of a recipe
-    leaders : of the trials so far, the recipes whose neighbours are tried next, in turns
-    cost, max_cost : no further fit is made once all fits together cost ``max_cost``
-    """
-    seen: dict[Recipe, Trial | None] = {recipe: fit(recipe) for recipe in starts}
-    for turn in count_up():
-        found = _sorted(seen.items())
-        if not found or sum(cost(recipe) for recipe, _ in found) >= max_cost:
-            break
-        leading = leaders(found)
-        leader = leading[turn % len(leading)]
-        same_family_first = sorted((recipe for recipe, _ in found), key=lambda recipe: recipe.family != leader.family)
-        sources = [leader, *same_family_first]
-        unseen = (recipe for recipe in chain.from_iterable(map(near, sources)) if recipe not in seen)
-        if (recipe := next(unseen, None)) is None:
-            break
-        seen[recipe] = fit(recipe)
-    return found
-
-
-def cost_of(recipe: GreedyRecipe, budget: int) -> float:
-    """About how long a fit in the local search takes, in thirds of a second.
-
-    >>> [cost_of(GreedyRecipe(family, 0.5), 4096) for family in ("thresholds", "bits")]
-    [3.0, 8.0]
-    """
-    if recipe.family == "bits":
-        return min(max(2.0, budget / 512), MAX_BIT_BYTES / 512)
-    return min(max(1.0, budget / 1024), 3.0)
-
-
-def is_as_good(trial: Trial, other: Trial) -> bool:
-    """True if the other does not lead by more than half a standard error of the mean difference."""
-    difference = trial.losses - other.losses
-    return bool(difference.mean() <= MAX_STANDARD_ERRORS * difference.std() / np.sqrt(len(difference)))
-
-
-def smallest_of_the_best(found: Fitted) -> tuple[Recipe, Trial]:
-    """The smallest trial that is as good as the best.
-
-    Among many models scored on the same few rows, the best is best partly by luck, and a large one more so. Sizes
-    within a tenth of each other count as equal: of those, the best is taken.
-    """
-    as_good = [pair for pair in found if is_as_good(pair[1], found[0][1])]
-    max_nbytes = SAME_SIZE_FACTOR * min(trial.fitted.nbytes for _, trial in as_good)
-    return next(pair for pair in as_good if pair[1].fitted.nbytes <= max_nbytes)
-
-
-def best_of_race(raced: Fitted, data: TrainingData, budget: int) -> list[Any]:
-    """The greedy recipes close to the best at few bytes and, with much room, as many deeper ones.
-
-    Of rows over seeded bits, which take the longest to grow, only the best recipe.
-    """
-    close = _close(raced, data)
-    bits = [recipe for recipe in close if recipe.family == "bits"]
-    best = [recipe for recipe in close if recipe not in bits[1:]]
-    return [*best, *(replace(recipe, n_concat=DEEP_CONCAT) for recipe in best)] if budget > FEWER_ROWS_FROM else best
-
-
-def _sorted(pairs: Iterable[tuple[Recipe, Trial | None]]) -> Fitted:
-    """The pairs that have a trial, by rising validation loss."""
-    return sorted(((recipe, trial) for recipe, trial in pairs if trial is not None), key=lambda pair: pair[1].loss)
-
-
-def _close(found: Fitted, data: TrainingData, share: float = CLOSE_SHARE) -> list[Any]:
-    """The best recipe and those close to it, by a share of what it explains; none of none."""
-    if not found:
-        return []
-    start = data.validation_objective.start()
-    constant = data.validation_losses(np.repeat(start[None], len(data.validation_rows), axis=0)).mean()
-    least = found[0][1].loss
-    return [recipe for recipe, trial in found if trial.loss <= least + share * abs(constant - least)]
-
-
-def varied(recipes: list[Any], n: int) -> list[Any]:
-    """``n`` of the recipes: the first of each kind, then the others, in their order.
-
-    Kinds differ in how long their training takes to pay off: the best of each goes on to longer trainings.
-    """
-    firsts = list({recipe.kind: recipe for recipe in reversed(recipes)}.values())
-    chosen = sorted(firsts, key=recipes.index)[: max(1, (n + 1) // 2)]
-    chosen += [recipe for recipe in recipes if recipe not in chosen][: n - len(chosen)]
-    return sorted(chosen, key=recipes.index)

@@ -1,7 +1,6 @@
 """The search: every kind of recipe gives what its trial says, neighbours differ in one thing, and the loss falls."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -11,8 +10,8 @@ from repsketch.sketch import CompiledSketch
 from repsketch.train import search as searching
 from repsketch.train.effort import FitEffort, Rung
 from repsketch.train.fitter import RecipeFitter
-from repsketch.train.recipes import CONCATS, SHRINKAGES, GreedyRecipe, greedy_neighbours
-from repsketch.train.search import local_search, search, varied
+from repsketch.train.recipes import GreedyRecipe
+from repsketch.train.search import search
 from repsketch.train.stage_recipes import StageRecipe
 from repsketch.train.stage_work import WORK_PER_STEP
 from repsketch.train.training_data import TrainingData
@@ -136,15 +135,6 @@ def trial_loss(trials: list[Trial], recipe: StageRecipe, n_steps: int) -> float:
     return min(trial.loss for trial in trials if trial.n_steps == n_steps and trial.name.startswith(f"{recipe}, "))
 
 
-def test_the_best_of_every_kind_goes_on():
-    kinds = [StageRecipe(0.0, n, size=size) for n, size in ((1, 1.0), (1, 0.5), (1, 0.25), (0, 1.0), (2, 1.0))]
-    assert varied(kinds, 4) == kinds[:4]  # half of them the first of a kind, here the first and the fourth
-    assert varied(kinds, 3) == [kinds[0], kinds[1], kinds[3]]
-    assert varied(kinds, 1) == kinds[:1]
-    assert varied(kinds, 2) == kinds[:2]
-    assert varied([], 3) == []
-
-
 def test_more_steps_find_a_smaller_loss(brief_effort):
     short, long = (
         search(make_data(), 600, progress=False, change=no_greedy, effort=replace(brief_effort, rungs=rounds(*steps)))
@@ -187,7 +177,9 @@ def test_greedy_recipes_far_behind_are_not_searched(brief_effort, fitted, monkey
 
     def count(is_close):
         fitted.clear()
-        monkeypatch.setattr(searching, "_close", lambda found, data, share=0: [r for r, _ in found] if is_close else [])
+        monkeypatch.setattr(
+            searching, "close_to_best", lambda found, data, share=0: [r for r, _ in found] if is_close else []
+        )
         monkeypatch.setattr(
             searching, "smallest_of_the_best", lambda found: next(p for p in found if not p[0].is_greedy)
         )
@@ -216,78 +208,9 @@ def test_a_greedy_recipe_without_a_final_fit_gets_one_when_chosen(brief_effort, 
     assert chosen is not picked[0][1]
 
 
-def test_the_smallest_of_those_that_are_as_good():
-    """Some are within half a standard error of the best; the smallest is too far behind. A few bytes do not count."""
-    rng = np.random.default_rng(0)
-    noise = rng.normal(size=400)
-    noise = (noise - noise.mean()) / noise.std() / 20  # half a standard error of the mean is 0.00125
-
-    def trial(nbytes: int, behind: float) -> tuple[GreedyRecipe, Trial]:
-        losses = np.full(400, 0.3) if not behind else 0.3 + behind + noise
-        return GreedyRecipe("bits", nbytes / 1e4), Trial(str(nbytes), losses, SimpleNamespace(nbytes=nbytes))
-
-    found = [trial(900, 0.0), trial(700, 0.0005), trial(500, 0.0012), trial(100, 0.0013)]
-    assert searching.smallest_of_the_best(found)[1].name == "500"
-    assert searching.smallest_of_the_best(found[:1])[1].name == "900"
-    assert searching.smallest_of_the_best([*found[:2], trial(540, 0.001), *found[2:]])[1].name == "540"
-
-
-def test_a_local_search_finds_the_minimum():
-    """A loss with one minimum, K = 5 and shrinkage 0.6, two steps away."""
-    fitted = []
-
-    def fit(recipe):
-        fitted.append(recipe)
-        distance = abs(CONCATS.index(recipe.n_concat) - 4) + abs(SHRINKAGES.index(recipe.shrinkage) - 3)
-        return Trial(str(recipe), np.full(3, distance + 0.1 * (recipe.counter_type == "int8")), None)
-
-    unlabelled = replace(make_data(), soft_labels=None)
-    found = local_search(
-        [GreedyRecipe("bits", 0.5)],
-        lambda recipe: greedy_neighbours(recipe, unlabelled),
-        fit,
-        lambda found: [found[0][0]],
-        lambda recipe: 1.0,
-        12.0,
-    )
-    assert (found[0][0].n_concat, found[0][0].shrinkage) == (5, 0.6)
-    assert len(fitted) == len(set(fitted)) == 12
-    assert [trial.loss for _, trial in found] == sorted(trial.loss for _, trial in found)
-
-
 def test_bits_are_not_grown_beyond_a_size():
     fitter = RecipeFitter(make_data(), 600, 3, replace(EFFORT, max_bit_bytes=300))
     assert fitter.fit(KINDS["bits"]).model.nbytes <= 300 < fitter.fit(KINDS["thresholds"]).model.nbytes
-
-
-def test_close_recipes_take_turns_in_the_local_search():
-    fitted = []
-
-    def fit(recipe):
-        fitted.append(recipe)
-        return Trial(str(recipe), np.full(3, 1.0 if recipe in starts else 2.0), None)
-
-    starts = [GreedyRecipe("bits", 0.5), GreedyRecipe("thresholds", 0.5)]
-    local_search(
-        starts, lambda recipe: greedy_neighbours(recipe, make_data()), fit, lambda _: starts, lambda recipe: 1.0, 8.0
-    )
-    assert [recipe.family for recipe in fitted[2:]] == ["bits", "thresholds"] * 3
-
-
-def test_a_race_leaves_those_close_to_the_best():
-    """What a constant explains is 0.69 of the loss: 0.03 of that is close."""
-    given = make_data()
-    losses = {"thresholds": (0.20, 0.21), "fine thresholds": (0.30, 0.19), "bits": (0.19, 0.2)}
-    raced = [
-        (GreedyRecipe(family, mixture), Trial(family, np.full(3, loss), None))
-        for family, both in losses.items()
-        for mixture, loss in zip((0.5, 0.0), both, strict=True)
-    ]
-    raced.sort(key=lambda pair: pair[1].loss)
-    found = {(recipe.family, recipe.mixture) for recipe in searching.best_of_race(raced, given, 2048)}
-    assert found == {("fine thresholds", 0.0), ("bits", 0.5), ("thresholds", 0.5)}
-    deeper = searching.best_of_race(raced, given, 4096)
-    assert [recipe.n_concat for recipe in deeper] == [4] * 3 + [searching.DEEP_CONCAT] * 3
 
 
 def test_what_is_tried_in_place_of_a_recipe(brief_effort, fitted):

@@ -9,12 +9,12 @@ import pytest
 from repsketch.progress import progress_bar
 from repsketch.train import clock, fitter, greedy, search
 from repsketch.train.candidates import Thresholds
+from repsketch.train.choice import DEEP_CONCAT, best_of_race
 from repsketch.train.effort import NORMAL, SCREENING
 from repsketch.train.families import threshold_family
 from repsketch.train.fitter import RecipeFitter
 from repsketch.train.objective import Absolute
 from repsketch.train.recipes import GreedyRecipe
-from repsketch.train.search import DEEP_CONCAT, best_of_race
 from repsketch.train.training_data import TrainingData
 from repsketch.train.trials import GreedyTrials
 
