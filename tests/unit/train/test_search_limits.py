@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from repsketch.errors import InputError
 from repsketch.progress import progress_bar
 from repsketch.train import clock, fitter, greedy, search
 from repsketch.train.candidates import Thresholds
@@ -15,6 +16,7 @@ from repsketch.train.families import threshold_family
 from repsketch.train.fitter import RecipeFitter
 from repsketch.train.objective import Absolute
 from repsketch.train.recipes import GreedyRecipe
+from repsketch.train.stage_work import WORK_PER_STEP
 from repsketch.train.training_data import TrainingData
 from repsketch.train.trials import GreedyTrials
 
@@ -112,6 +114,23 @@ def test_above_2_kilobytes_deeper_rows_are_tried():
     raced = [fitted()]
     assert best_of_race(raced, DATA, 2_048) == [RECIPE]
     assert best_of_race(raced, DATA, 2_049) == [RECIPE, replace(RECIPE, n_concat=DEEP_CONCAT)]
+
+
+@pytest.mark.parametrize(("ratio", "is_large"), [(8.0, False), (8.1, True)])
+def test_from_eight_times_the_usual_work_small_models_come_first(monkeypatch, ratio, is_large):
+    monkeypatch.setattr(search, "work_at", lambda data, budget: ratio * WORK_PER_STEP)
+    asked = []
+
+    def listen(data, seed, *, is_large):
+        asked.append(is_large)
+        return iter([])
+
+    monkeypatch.setattr(search, "first_stage_recipes", listen)
+    one = new_search(time_limit=None)
+    monkeypatch.setattr(one, "_screen", lambda *_: ([], []))
+    with pytest.raises(InputError, match="no sketch is so small"):
+        one.run(False, "")
+    assert asked == [is_large]
 
 
 def test_rows_times_values_are_limited(monkeypatch):
