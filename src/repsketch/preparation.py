@@ -7,6 +7,7 @@ search or several at other sizes share. Copies of the teacher are trained here, 
 import logging
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class Prepared:
     ----------
     columns : the table with the labels of categories that are used
     unused : columns that are left out, by index, and why
-    targets : labels and the teacher's outputs for all rows
+    targets : labels and the teacher's soft labels for all rows
     data : what models are trained on, with ``MAX_COLUMNS`` columns at most
     seed, clock, effort, progress : as given, the clock running
     is_unseen : False if the teacher's outputs are for rows it was trained on, since no copies of it were trained; of a
@@ -90,7 +91,7 @@ def prepare(
     Without a model one is trained, if the effort says so or if it is needed.
     """
     require("sklearn", "train")
-    from .teacher.default import default_teacher, is_default
+    from .teacher.default import default_teacher, is_default, untrained_teacher
     from .teacher.out_of_fold import MAX_SECONDS, is_refittable, out_of_fold_outputs
     from .train.effort import EFFORTS
     from .train.goal import Goal
@@ -113,22 +114,28 @@ def prepare(
         columns = columns if rows is None else replace(columns, numbers=columns.numbers[rows])
         goal = replace(goal, sample_weight=weights)
     unused = left_out(columns, progress)
+    copied, train = model, partial(
+        default_teacher, X, y, task, seed=seed, time_limit=time_limit, progress=progress, loss=loss, quantile=quantile,
+        sample_weight=weights,
+    )  # fmt: skip
     if model is None and y is not None and (search_effort.has_teacher or needs_teacher):
-        model = default_teacher(
-            X, y, task, seed=seed, time_limit=time_limit, progress=progress, loss=loss, quantile=quantile,
-            sample_weight=weights,
-        )  # fmt: skip
+        if time_limit is None:  # copies are all that is needed; with a limit, its time says how many trees they get
+            copied = untrained_teacher(X, y, task, seed=seed, progress=progress, loss=loss, quantile=quantile)
+        else:
+            copied = model = train()
     targets = read_targets(model, X, y, task, len(columns.numbers))
     logger.info("%s of %d rows and %d columns", targets.task, *columns.numbers.shape)
     columns, data = _training_data(columns, unused, targets, goal, seed, progress)
     is_unseen = True
-    if targets.outputs is not None and is_refittable(model):
-        limit = min(MAX_SECONDS, clock.seconds_left / 3)
+    if y is not None and is_refittable(copied):
+        max_seconds = min(MAX_SECONDS, clock.seconds_left / 3) if model is not None else np.inf
         soft_labels = out_of_fold_outputs(
-            model, X, y, data.train_rows, targets.outputs, seed=seed, max_seconds=limit, progress=progress,
-            sample_weight=weights, groups=data.groups, n_threads=n_threads() if is_default(model) else 1,
+            copied, X, y, data.train_rows, targets, seed=seed, max_seconds=max_seconds, progress=progress,
+            sample_weight=weights, groups=data.groups, n_threads=n_threads() if is_default(copied) else None,
         )  # fmt: skip
         is_unseen = soft_labels is not None
+        if soft_labels is None and model is None:
+            soft_labels = read_targets(train(), X, y, task, len(columns.numbers)).soft_labels
         if soft_labels is not None:
             data = data.with_soft_labels(goal.reweighted(soft_labels, targets.labels, targets.classes))
     narrow = data.narrowed(MAX_COLUMNS, clock.seconds_left)

@@ -97,5 +97,5 @@ def test_a_rare_class_against_boosted_trees():
         assert sketch.summary.metric == "average_precision"
     ours, trees = np.array(scores).T
     lead = ours - trees
-    assert ours.min() > 0.05  # guessing gets 0.01; some fifty positive validation rows choose partly by luck
+    assert ours.min() > 0.1  # guessing gets 0.01; some fifty positive validation rows choose partly by luck
     assert lead.mean() > -2.0 * max(lead.std(ddof=1) / np.sqrt(len(lead)), 0.002)

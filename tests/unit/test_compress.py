@@ -19,7 +19,7 @@ from repsketch.compare.comparison import Comparison
 from repsketch.errors import InputError, RepSketchError
 from repsketch.model.intervals import Intervals
 from repsketch.sketch import CompiledSketch, from_bytes
-from repsketch.teacher.default import default_teacher
+from repsketch.teacher.default import default_teacher, untrained_teacher
 from repsketch.teacher.out_of_fold import N_FOLDS
 from repsketch.train import search as searching
 from repsketch.train.budget import parse_budget
@@ -77,15 +77,39 @@ def test_in_a_hurry_no_teacher_is_trained(monkeypatch):
     """With the fast effort the labels are all there is, unless a tolerance asks for a teacher's score."""
     X, y = load_iris(return_X_y=True)
     asked = []
-    monkeypatch.setattr("repsketch.teacher.default.train_teacher", lambda *_, **__: asked.append(1))
+
+    def untrained(*arguments, **options):
+        asked.append(1)
+        return untrained_teacher(*arguments, **options)
+
+    monkeypatch.setattr("repsketch.teacher.default.untrained_teacher", untrained)
     sketch = rs.compress(None, X, y, budget=300, effort="fast", random_state=0, progress=False)
     assert (sketch.predict(X) == y).mean() > 0.85
     assert asked == []
-    with pytest.raises(RepSketchError):  # the stand-in for the teacher is none
-        rs.compress(None, X, y, tolerance=0.1, effort="fast", random_state=0, progress=False)
+    rs.compress(None, X, y, tolerance=0.1, effort="fast", random_state=0, progress=False)
     assert asked == [1]
     estimator = rs.SketchClassifier(budget=300, effort="fast", random_state=0).fit(X, y)
     assert estimator.teacher_ is None
+
+
+def test_without_a_model_only_copies_of_the_teacher_are_trained(monkeypatch):
+    """Where no copies can be trained, the teacher itself is."""
+    X, y = load_iris(return_X_y=True)
+    trained = []
+
+    def train(*arguments, **options):
+        trained.append(1)
+        return default_teacher(*arguments, **options)
+
+    monkeypatch.setattr("repsketch.teacher.default.default_teacher", train)
+    rs.compress(None, X, y, budget=300, random_state=0, progress=False)
+    assert trained == []
+    few = np.arange(0, 150, 5)
+    sketch = rs.compress(None, X[few], y[few], budget=300, random_state=0, progress=False)
+    assert trained == [1]
+    teacher = default_teacher(X[few], y[few], None, seed=0, progress=False)
+    again = rs.compress(teacher, X[few], y[few], budget=300, random_state=0, progress=False)
+    assert sketch.to_bytes() == again.to_bytes()
 
 
 def test_values_of_several_columns_have_no_default_teacher(capsys):

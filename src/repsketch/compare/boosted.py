@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InputError, require
 from ..model.numbers import decode_bfloat16
+from ..parallel import Workers
 from ..train.objective import Objective, Softmax
 from ..train.training_data import TrainingData
 from .peer import PeerModel, offset_nbytes, stored_offset, validation_loss
@@ -77,8 +78,9 @@ class Boosted(PeerMethod):
         return room if room >= self.data.n_outputs * tree_nbytes(setting["n_leaves"]) else None
 
     def fit(self, shape: Any, settings: list[Settings]) -> list[PeerModel]:
-        """Models whose trees take at most ``shape`` bytes."""
-        return [self._cut(setting, shape) for setting in settings]
+        """Models whose trees take at most ``shape`` bytes, side by side."""
+        with Workers() as workers:
+            return workers.map([partial(self._cut, setting, shape) for setting in settings])
 
     def chosen_by_validation(self, model: PeerModel) -> Settings:
         """The number of rounds."""
@@ -194,9 +196,7 @@ class Boosted(PeerMethod):
 
 def has_splits(rows: np.ndarray) -> bool:
     """True if some column of rows (n, d) has two values; missing counts as a value."""
-    is_missing = np.isnan(rows)
-    filled = np.where(is_missing, rows[:1], rows)
-    return bool((is_missing != is_missing[:1]).any() or (filled != rows[:1])[~is_missing & ~is_missing[:1]].any())
+    return any(len(np.unique(column)) > 1 for column in rows.T)  # NaN are equal
 
 
 def _slopes_of(loss: Objective) -> Callable[[np.ndarray, Any], tuple[np.ndarray, np.ndarray]]:

@@ -18,15 +18,13 @@ MAX_CATEGORIES = 255  # that scikit-learn splits into sets; columns of more are 
 class HistogramBoosted(Boosted):
     """``HistGradientBoosting`` trees, cut to the budget. They are fitted to labels alone: it takes no soft labels."""
 
-    def fit(self, shape: Any, settings: list[Settings]) -> list[PeerModel]:
-        """Models whose trees take at most ``shape`` bytes."""
-        with require("threadpoolctl", "train").threadpool_limits(
-            1
-        ):  # small trees lose more time to waiting threads than they gain
-            return super().fit(shape, settings)
-
     def _cut(self, setting: Settings, room: int) -> PeerModel:
         """The first rounds that fit and do best on the validation rows."""
+        # Small trees lose more time to waiting threads than they gain; the limit is this thread's alone.
+        with require("threadpoolctl", "train").threadpool_limits(1, "openmp"):
+            return self._cut_in_one_thread(setting, room)
+
+    def _cut_in_one_thread(self, setting: Settings, room: int) -> PeerModel:
         data, n_outputs = self.data, self.data.n_outputs
         model = self._fitted_model(setting, room)
         rounds = [[predictor.nodes for predictor in trees] for trees in model._predictors]

@@ -3,10 +3,12 @@
 import time
 import warnings
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
 
+from ..parallel import Workers
 from ..train.clock import Clock
 from ..train.training_data import TrainingData
 from .boosted import Boosted
@@ -20,6 +22,7 @@ NO_TIME = "no time left"
 MIN_NETWORK_SECONDS = 2.0  # with less time, the network is left out
 MIN_SECONDS = 0.1  # that a peer has when the time is over: enough for a cheap fit
 VALUES_PER_SECOND = 1_000_000  # of training rows, at most, for every second that a peer has
+MAX_CELLS = 5_000_000  # of larger tables, kinds are fitted one after the other: each has copies of the rows
 STEP_SHARE = 0.3  # of the steps of a full tuning, for networks
 
 
@@ -49,18 +52,16 @@ def fit_peers_at(
     found: dict[int, tuple[list[PeerModel], dict[str, str]]] = {nbytes: ([], {}) for nbytes in sorted(budgets)}
     boosted: type[PeerMethod] = HistogramBoosted if find_spec("lightgbm") is None else Boosted
     kinds: tuple[type[PeerMethod], ...] = (boosted, Network, Linear)
-    for number, kind in enumerate(kinds):
-        left = until - time.monotonic()
-        models: dict[int, PeerModel | None] = {}
-        reason = NO_TIME
-        if kind is not Network or left >= MIN_NETWORK_SECONDS * len(found):
-            seconds = max(left / (len(kinds) - number), MIN_SECONDS)
-            is_late = Clock(seconds if np.isfinite(seconds) else None).is_past(1.0)
-            try:
-                models = _tuned(kind, rows_in_time(data, seconds, seed), list(found), seed, left <= 0, is_late)
-            except Exception as error:  # no error of another library may fail the user's model
-                if not is_late():
-                    reason = f"{type(error).__name__}: {str(error).splitlines()[0][:80] if str(error) else ''}"
+    with warnings.catch_warnings(), Workers() as workers:
+        warnings.simplefilter("ignore")
+        if np.isfinite(until) or data.X.size > MAX_CELLS:
+            fits = [
+                _fit_kind(kind, data, list(found), seed, (until - time.monotonic()) / (len(kinds) - number), workers)
+                for number, kind in enumerate(kinds)
+            ]
+        else:
+            fits = workers.map([partial(_fit_kind, kind, data, list(found), seed, np.inf, workers) for kind in kinds])
+    for kind, (models, reason) in zip(kinds, fits, strict=True):
         for nbytes, (peers, left_out) in found.items():
             model = models.get(nbytes)
             if model is not None:
@@ -68,6 +69,26 @@ def fit_peers_at(
             else:
                 left_out[kind.name] = f"none is as small as {nbytes} bytes" if nbytes in models else reason
     return found
+
+
+def _fit_kind(
+    kind: type[PeerMethod], data: TrainingData, budgets: list[int], seed: int, seconds: float, workers: Workers
+) -> tuple[dict[int, PeerModel | None], str]:
+    """Models of a kind at the budgets for which there is time, and why there are none at others."""
+    if kind is Network and seconds < MIN_NETWORK_SECONDS * len(budgets):
+        return {}, NO_TIME
+    clock, is_hurried = Clock(max(seconds, MIN_SECONDS) if np.isfinite(seconds) else None), seconds <= 0
+    is_past = clock.is_past(1.0)
+
+    def is_late() -> bool:
+        return is_past() or workers.is_stopped()
+
+    rows = rows_in_time(data, max(seconds, MIN_SECONDS), seed)
+    try:
+        return _tuned(kind, rows, budgets, seed, is_hurried, is_late), NO_TIME
+    except Exception as error:  # no error of another library may fail the user's model
+        shown = str(error).splitlines()[0][:80] if str(error) else ""
+        return {}, NO_TIME if is_late() else f"{type(error).__name__}: {shown}"
 
 
 def _tuned(
@@ -80,15 +101,13 @@ def _tuned(
 ) -> dict[int, PeerModel | None]:
     """The best model of a kind at each budget, rising, for which there is time; None where none is so small."""
     found: dict[int, PeerModel | None] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for nbytes, model in tuned(
-            kind, data, budgets, seed=seed, is_distilled=data.soft_labels is not None,
-            is_quick=True, is_hurried=is_hurried, step_share=STEP_SHARE, is_late=is_late,
-        ):  # fmt: skip
-            found[nbytes] = model
-            if is_late() and not is_hurried:
-                break
+    for nbytes, model in tuned(
+        kind, data, budgets, seed=seed, is_distilled=data.soft_labels is not None,
+        is_quick=True, is_hurried=is_hurried, step_share=STEP_SHARE, is_late=is_late,
+    ):  # fmt: skip
+        found[nbytes] = model
+        if is_late() and not is_hurried:
+            break
     return found
 
 

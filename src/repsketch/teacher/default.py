@@ -131,14 +131,42 @@ def default_teacher(
     >>> default_teacher(X, X, None, seed=0, progress=False) is None
     True
     """
+    found = _labels_and_task(X, y, task, progress)
+    if found is None:
+        return None
+    seconds = None if time_limit is None else TIME_SHARE * time_limit
+    with progress_bar("training a teacher", None, enabled=progress):
+        return train_teacher(X, *found, seed, seconds, loss, quantile, sample_weight)
+
+
+def untrained_teacher(
+    X: Any,
+    y: Any,
+    task: str | None,
+    *,
+    seed: int,
+    progress: bool = True,
+    loss: str | None = None,
+    quantile: float | None = None,
+) -> Pipeline | None:
+    """What ``default_teacher`` trains, not trained: enough to train copies of it. None where that gives None.
+
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> untrained_teacher(X, X[:, 0] > 0, None, seed=0, progress=False)[-1].max_iter
+    100
+    """
+    found = _labels_and_task(X, y, task, progress)
+    return None if found is None else make_pipeline(*_untrained(X, *found, seed, None, loss, quantile)[:2])
+
+
+def _labels_and_task(X: Any, y: Any, task: str | None, progress: bool) -> tuple[np.ndarray, str] | None:
+    """Labels (n,) and the task; None, and a message, where y has several columns."""
     labels = as_labels(y)
     targets, task, _ = read_labels(labels, X.shape[0] if hasattr(X, "shape") else len(X), task, None)
     if task == "regression" and targets.shape[1] > 1:
         notify(_log, f"y has {targets.shape[1]} columns: no teacher is trained", enabled=progress)
         return None
-    seconds = None if time_limit is None else TIME_SHARE * time_limit
-    with progress_bar("training a teacher", None, enabled=progress):
-        return train_teacher(X, labels.reshape(-1), task, seed, seconds, loss, quantile, sample_weight)
+    return labels.reshape(-1), task
 
 
 def is_default(model: Any) -> bool:
@@ -166,6 +194,20 @@ def train_teacher(
     >>> float(teacher.score(X, X[:, 0] > 0)) > 0.95
     True
     """
+    to_numbers, trees, numbers = _untrained(X, y, task, seed, seconds, loss, quantile)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The number of unique classes")  # the user chose these labels
+            _grow(trees, numbers, y, seconds, sample_weight)
+    except ValueError as error:  # such as labels that are no integers
+        raise TeacherError(f"no trees can be trained from this table: {' '.join(str(error).split())}") from error
+    return make_pipeline(to_numbers, trees)
+
+
+def _untrained(
+    X: Any, y: np.ndarray, task: str, seed: int, seconds: float | None, loss: str | None, quantile: float | None
+) -> tuple[ToNumbers, Any, np.ndarray]:
+    """The two steps of the Pipeline, the second not fitted, and X as numbers (n, d)."""
     to_numbers = ToNumbers()
     numbers = to_numbers.fit_transform(X)
     known = to_numbers.columns_.categories
@@ -183,16 +225,8 @@ def train_teacher(
         else 0.3,  # few trees need a higher learning rate
     }
     if task == "classification":
-        trees: Any = _ClassifierTrees(**options)
-    else:
-        trees = _RegressorTrees(loss=loss or "squared_error", quantile=quantile, **options)
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "The number of unique classes")  # the user chose these labels
-            _grow(trees, numbers, y, seconds, sample_weight)
-    except ValueError as error:  # such as labels that are no integers
-        raise TeacherError(f"no trees can be trained from this table: {' '.join(str(error).split())}") from error
-    return make_pipeline(to_numbers, trees)
+        return to_numbers, _ClassifierTrees(**options), numbers
+    return to_numbers, _RegressorTrees(loss=loss or "squared_error", quantile=quantile, **options), numbers
 
 
 def _grow(

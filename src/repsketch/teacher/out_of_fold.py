@@ -20,8 +20,10 @@ from ..errors import TeacherError, require
 from ..parallel import Workers
 from ..progress import notify, track
 from . import TeacherOutputs, as_teacher
+from .targets import Targets
 
 N_FOLDS = 4
+MANY_ROWS, N_FOLDS_OF_MANY = 100_000, 2  # from so many training rows on, fewer copies, of half of the rows each
 MIN_ROWS = 40  # training rows; copies trained on fewer are too unlike the teacher
 MAX_SECONDS = 60.0  # that training all copies may take, estimated from the first
 PILOT_ROWS = 2_000  # with a time limit, a copy is trained on this many rows first, to estimate the time
@@ -44,17 +46,27 @@ class Fold(NamedTuple):
 
         Rows of one group, of ``groups`` (n,), are in the same fold.
         """
+        n_copies = n_folds(len(train_rows))
         number = np.full(n_rows, -1)  # of the fold; -1 for rows that are no training rows
         place = np.random.default_rng([seed, 9]).permutation(len(train_rows))
         if groups is not None:
             least = np.full(n_rows, len(train_rows))
             np.minimum.at(least, groups[train_rows], place)
             place = least[groups[train_rows]]
-        number[train_rows] = place % N_FOLDS
-        for fold in range(N_FOLDS):
+        number[train_rows] = place % n_copies
+        for fold in range(n_copies):
             evaluated = np.flatnonzero((number < 0) | (number == fold))
-            weights = np.where(number[evaluated] < 0, 1.0 / N_FOLDS, 1.0).reshape(-1, 1)
+            weights = np.where(number[evaluated] < 0, 1.0 / n_copies, 1.0).reshape(-1, 1)
             yield cls(np.flatnonzero((number >= 0) & (number != fold)), evaluated, weights)
+
+
+def n_folds(n_rows: int) -> int:
+    """Copies for ``n_rows`` training rows.
+
+    >>> n_folds(99_999), n_folds(100_000)
+    (4, 2)
+    """
+    return N_FOLDS if n_rows < MANY_ROWS else N_FOLDS_OF_MANY
 
 
 def is_refittable(model: Any) -> bool:
@@ -72,25 +84,26 @@ def out_of_fold_outputs(
     X: Any,
     y: Any,
     train_rows: np.ndarray,
-    reference: TeacherOutputs,
+    targets: Targets,
     *,
     seed: int,
     max_seconds: float = MAX_SECONDS,
     progress: bool = True,
     sample_weight: np.ndarray | None = None,
     groups: np.ndarray | None = None,
-    n_threads: int = 1,
+    n_threads: int | None = None,
 ) -> np.ndarray | None:
     """Outputs (n, C) of copies of ``model`` for rows they were not trained on, as soft labels.
 
     Parameters
     ----------
     train_rows : rows that copies are trained on; other rows get the mean of all copies
-    reference : the outputs of the model itself: copies must have the same classes and number of outputs
+    targets : of all rows: copies must have the same classes and number of outputs
     max_seconds : seconds that training may take; if it would take more, no copy is used
     sample_weight : (n,) weights of the rows; copies that take no weights are trained without
     groups : (n,) numbers of groups of equal rows, which one copy predicts
-    n_threads : copies that are trained side by side, for models of which that is known to be safe
+    n_threads : copies that are trained side by side, each in one thread, for models of which that is known to be safe;
+        None for one after the other
 
     Returns
     -------
@@ -103,7 +116,7 @@ def out_of_fold_outputs(
         )
         return None
     labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-    outputs = np.zeros((len(labels), np.shape(reference.values)[1]))
+    outputs = np.zeros((len(labels), targets.labels.shape[1]))
     try:
         if max_seconds <= 0:
             _log.info("%s: not used, because no time is left", about)
@@ -113,14 +126,14 @@ def out_of_fold_outputs(
             return None
         started = time.monotonic()
         folds = list(Fold.split(len(labels), train_rows, seed, groups))
-        fit = partial(_outputs_of_copy, model, X, labels, reference=reference, sample_weight=sample_weight)
-        for first in track(
-            range(0, N_FOLDS, n_threads), "training copies of the teacher", -(-N_FOLDS // n_threads), enabled=progress
-        ):
-            together = folds[first : first + n_threads]
+        fit = partial(_outputs_of_copy, model, X, labels, targets=targets, sample_weight=sample_weight)
+        at_once = n_threads or 1
+        starts = range(0, len(folds), at_once)
+        for first in track(starts, "training copies of the teacher", len(starts), enabled=progress):
+            together = folds[first : first + at_once]
             with _quiet():
-                copies = [fit(fold) for fold in together] if n_threads == 1 else _side_by_side(fit, together)
-            expected = (time.monotonic() - started) * N_FOLDS / (first + len(together))
+                copies = [fit(fold) for fold in together] if n_threads is None else _side_by_side(fit, together)
+            expected = (time.monotonic() - started) * len(folds) / (first + len(together))
             if expected > max_seconds:
                 shown = "not used, because training copies would take %.0f seconds, of %.0f allowed"
                 _log.info(f"%s: {shown}", about, expected, max_seconds)
@@ -132,25 +145,32 @@ def out_of_fold_outputs(
         shown = f"not used, because a copy cannot be trained ({type(error).__name__}: {reason:.300})"
         notify(_log, f"{about}: {shown}", enabled=progress)
         return None
-    _log.info("%s: used, from %d copies", about, N_FOLDS)
+    _log.info("%s: used, from %d copies", about, len(folds))
     return outputs
 
 
 def _side_by_side(fit: Callable[[Fold], TeacherOutputs], folds: list[Fold]) -> list[TeacherOutputs]:
+    """In one thread each: with more, sums of gradients would depend on their number."""
+
+    def fit_alone(fold: Fold) -> TeacherOutputs:
+        with require("threadpoolctl", "train").threadpool_limits(1, "openmp"):
+            return fit(fold)
+
     with Workers(len(folds)) as workers:
-        return workers.map([partial(fit, fold) for fold in folds])
+        return workers.map([partial(fit_alone, fold) for fold in folds])
 
 
 def _pilot_seconds(model: Any, X: Any, labels: np.ndarray, train_rows: np.ndarray, seed: int) -> float:
     """Estimated seconds to train all copies, in proportion to the time of one on few rows."""
-    n_rows = len(train_rows) * (N_FOLDS - 1) // N_FOLDS
+    n_copies = n_folds(len(train_rows))
+    n_rows = len(train_rows) * (n_copies - 1) // n_copies
     if n_rows <= PILOT_ROWS:
         return 0.0
     some = np.sort(np.random.default_rng([seed, 12]).choice(train_rows, PILOT_ROWS, replace=False))
     started = time.monotonic()
     with _quiet():
         _unfitted(model).fit(some_rows(X, some), labels[some])
-    return (time.monotonic() - started) * N_FOLDS * n_rows / PILOT_ROWS
+    return (time.monotonic() - started) * n_copies * n_rows / PILOT_ROWS
 
 
 def _outputs_of_copy(
@@ -159,15 +179,15 @@ def _outputs_of_copy(
     labels: np.ndarray,
     fold: Fold,
     *,
-    reference: TeacherOutputs,
+    targets: Targets,
     sample_weight: np.ndarray | None = None,
 ) -> TeacherOutputs:
     copy = _unfitted(model)
     weights = {} if sample_weight is None else _weights_for(copy, sample_weight[fold.train])
     copy.fit(some_rows(X, fold.train), labels[fold.train], **weights)
-    classes = reference.classes if not hasattr(copy, "classes_") and reference.task == "classification" else None
-    copied = as_teacher(copy, reference.task, classes).label(some_rows(X, fold.evaluated))
-    if copied.values.shape[1] != np.shape(reference.values)[1] or not _same(copied.classes, reference.classes):
+    classes = targets.classes if not hasattr(copy, "classes_") and targets.task == "classification" else None
+    copied = as_teacher(copy, targets.task, classes).label(some_rows(X, fold.evaluated))
+    if copied.values.shape[1] != targets.labels.shape[1] or not _same(copied.classes, targets.classes):
         raise TeacherError("it has other classes, or another number of outputs, than the teacher")
     return copied
 

@@ -23,7 +23,6 @@ class Targets:
     ----------
     labels : (n, C) float64, probabilities of classes (of the second, if there are two) or values
     soft_labels : (n, C) the teacher's outputs in the same units, or None
-    outputs : the teacher's, if there are labels to train copies of it with
     is_taught : there are no labels of the user, ``labels`` are the teacher's outputs
     """
 
@@ -31,7 +30,6 @@ class Targets:
     soft_labels: np.ndarray | None
     task: str
     classes: np.ndarray | None
-    outputs: TeacherOutputs | None = None
     is_taught: bool = False
 
 
@@ -55,7 +53,7 @@ def read_targets(model: Any, X: Any, y: Any, task: str | None, n_rows: int) -> T
     labels, _, classes = read_labels(y, n_rows, outputs.task, outputs.classes)
     if labels.shape != soft_labels.shape:
         raise InputError(f"the model has {soft_labels.shape[1]} outputs, y {labels.shape[1]}; they must agree.")
-    return Targets(labels, soft_labels, outputs.task, classes, outputs)
+    return Targets(labels, soft_labels, outputs.task, classes)
 
 
 def of_outputs(outputs: np.ndarray, task: str | None, n_rows: int) -> Teacher:

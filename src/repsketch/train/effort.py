@@ -14,7 +14,10 @@ MAX_RETRAINED_ROWS = 20_000
 N_ROUNDS_OF_FEW, MIN_RECIPE_SHARE, MIN_STEP_SHARE, MIN_COST_SHARE = 2, 0.4, 0.5, 1 / 16
 MIN_RECIPES = 4  # of a round
 RECIPE_POWER = 0.6  # recipes for models of twice the work are fewer by two to this power, and steps by the rest
-MAX_WORK_RATIO = 1.5  # of all rounds of large models to those of small ones, but for a least number of steps
+MAX_WORK_RATIO = 1.25  # of all rounds of large models to those of small ones, but for a least number of steps
+#: Work of a step to the usual one, from which on budgets are large: smaller models are tried first, and the work of all
+#: rounds may be more by the ratio to this power.
+LARGE_RATIO, LARGE_POWER = 8.0, 0.5
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class SearchEffort:
     final: FitEffort = FINAL
     rungs: tuple[Rung, ...] = (
         Rung(72, 0, 800), Rung(40, 16, 1_800), Rung(20, 10, 4_500), Rung(10, 6, 11_000), Rung(5, 4, 25_000),
-        Rung(3, 2, 40_000),
+        Rung(4, 2, 30_000),
     )  # fmt: skip
     n_starts: int = 2
     max_cost: float = 16.0
@@ -130,7 +133,8 @@ class SearchEffort:
             n_recipes = max(min(MIN_RECIPES, rung.n_recipes), round(rung.n_recipes / ratio**RECIPE_POWER))
             rungs.append(Rung(n_recipes, min(rung.n_best, max(1, n_recipes // 2)), rung.n_steps))
         steps, left = (sum(rung.n_recipes * rung.n_steps for rung in of) for of in (self.rungs, rungs))
-        final = replace(self.final, work_per_step=WORK_PER_STEP * max(1.0, MAX_WORK_RATIO * steps / left))
+        most = MAX_WORK_RATIO * max(1.0, ratio / LARGE_RATIO) ** LARGE_POWER
+        final = replace(self.final, work_per_step=WORK_PER_STEP * max(1.0, most * steps / left))
         return replace(self, rungs=tuple(rungs), final=final)
 
     def with_fits(self, change: Callable[[FitEffort], FitEffort]) -> "SearchEffort":
@@ -145,7 +149,7 @@ class SearchEffort:
 
 FAST = SearchEffort(
     screening=replace(SCREENING, n_rows=4_000),
-    rungs=(Rung(24, 0, 700), Rung(12, 6, 1_800), Rung(5, 3, 5_000), Rung(2, 2, 14_000)),
+    rungs=(Rung(24, 0, 700), Rung(12, 6, 1_800), Rung(5, 3, 5_000), Rung(2, 2, 12_000)),
     max_cost=3.0,
     n_final=1,
     has_teacher=False,

@@ -32,6 +32,7 @@ class RecipeFitter:
     is_late : True once the time is over: fits are then cut short or given up
     min_rows : greedy rows that are chosen even after that
     count : how bytes of models of stages are counted
+    shared : rows for the trainer that other fitters use, too; taken where they are those of this effort
     """
 
     def __init__(
@@ -43,10 +44,11 @@ class RecipeFitter:
         is_late: Callable[[], bool] = never,
         min_rows: int = 0,
         count: type[StageSizes] = StageSizes,
+        shared: StageRows | None = None,
     ) -> None:
         max_rows = MAX_ENTRIES // data.n_values
         self.data = data.subset(min(effort.n_rows, max_rows), seed)
-        self.stage_rows = StageRows(self.data)
+        self.stage_rows = shared if shared is not None and shared.data is self.data else StageRows(self.data)
         self.budget, self.seed, self.effort = budget, seed, effort
         self.is_late, self.min_rows, self.count = is_late, min_rows, count
         self._families: dict[str, CodeFamily] = {}

@@ -29,7 +29,7 @@ from .choice import (
 )
 from .clock import Clock
 from .cross_validation import CrossFitter
-from .effort import ALL, NORMAL, FitEffort, Rung, SearchEffort
+from .effort import ALL, LARGE_RATIO, NORMAL, FitEffort, Rung, SearchEffort
 from .fitter import Recipe, RecipeFitter
 from .local_search import cost_of, local_search
 from .recipes import GreedyRecipe, first_greedy_recipes, greedy_neighbours
@@ -43,6 +43,7 @@ from .trials import Trial
 LEADER_SHARE = 0.02  # recipes this close to the best take turns in the local search
 N_LEADERS = 2  # recipes that take turns in the local search
 MAX_WORK = 80_000 << 10  # training rows times bytes of budget in the local search: the time of a fit grows with both
+SCREENING_BYTES = 8_192  # of greedy rows in the first round, at most
 RACE_BYTES = 1_024  # larger budgets compare the kinds of greedy rows at this size first
 SCREENING_COST, FINAL_COST = 2.0, 9.0  # of a greedy fit, in units of ``cost_of``
 COST_PER_WORK = 1 / 1e7  # of a fit of stages, in the same units: a third of a second
@@ -51,7 +52,6 @@ USUAL_WIDTH = 500  # values times outputs; of wider tables fewer greedy rows and
 #: Where training rows are few, larger models than this do not generalise better: bytes for each row, and in all.
 MAX_BYTES_PER_ROW, MIN_FEW_BYTES = 4, 512
 MIN_WORK_RATIO = 0.4  # of the work of a step to the usual one: smaller models have no more recipes than this gives
-LARGE_RATIO = 8.0  # and beyond this one budgets are large: smaller models are tried first
 MAX_DRAWS = 200  # of variations for one round; most of them are new
 
 #: Fitter, recipe, share of the time until it must begin, cost.
@@ -101,6 +101,7 @@ class _Search:
         is_few = len(data.train_rows) < effort.full_rows
         has_folds = is_few and effort.n_folds > 1 and not data.trains_on_all
         self.folds = data.folds(effort.n_folds, seed) if has_folds else (data,)
+        self.stage_rows = [StageRows(fold) for fold in self.folds]
         if is_few:
             self.budget = min(budget, max(MIN_FEW_BYTES, MAX_BYTES_PER_ROW * len(data.train_rows)))
         ratio = work_at(data, self.budget) / WORK_PER_STEP
@@ -115,6 +116,8 @@ class _Search:
         self.workers = Workers()
         self.screening = replace(effort.screening, n_rows=min(effort.screening.n_rows, self.max_train_rows))
         self.screener = self._fitter(self.screening, 0.3, self.min_greedy_rows)
+        few_bytes = min(self.budget, SCREENING_BYTES)
+        self.greedy_screener = self._fitter(self.screening, 0.3, self.min_greedy_rows, few_bytes)
 
     def run(self, progress: bool, title: str) -> list[Trial]:
         """All phases."""
@@ -151,8 +154,8 @@ class _Search:
             return is_past() or self.workers.is_stopped()
 
         fitters = [
-            RecipeFitter(fold, budget or self.budget, self.seed, effort, is_late, min_rows, self.count)
-            for fold in self.folds
+            RecipeFitter(fold, budget or self.budget, self.seed, effort, is_late, min_rows, self.count, shared)
+            for fold, shared in zip(self.folds, self.stage_rows, strict=True)
         ]
         return fitters[0] if len(fitters) == 1 else CrossFitter(fitters)
 
@@ -188,7 +191,7 @@ class _Search:
     def _screen(self, firsts: list[GreedyRecipe], stages: list[StageRecipe]) -> tuple[Fitted, Fitted]:
         """One cheap fit of each recipe, greedy ones and stages; one fit is made even when the time is over."""
         greedy = self._race(firsts) if self.budget > RACE_BYTES else firsts
-        tasks: list[Task] = [(self.screener, recipe, 0.25, SCREENING_COST) for recipe in greedy]
+        tasks: list[Task] = [(self.greedy_screener, recipe, 0.25, SCREENING_COST) for recipe in greedy]
         if tasks:
             tasks[0] = (*tasks[0][:2], float("inf"), SCREENING_COST)
         tasks += self._tasks_of_rung(stages, self.effort.rungs[0], 0.3)

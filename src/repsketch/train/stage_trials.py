@@ -6,6 +6,7 @@ from threading import RLock
 
 import numpy as np
 
+from ..data.arrays import BLOCK_ROWS
 from ..errors import InputError
 from ..model.inputs import Inputs
 from ..model.model import Model
@@ -60,7 +61,9 @@ class StageRows:
     def _rows(self, inputs: Inputs, rows: np.ndarray) -> LabelledRows:
         data = self.data
         soft_labels, weights = (None if each is None else each[rows] for each in (data.soft_labels, data.weights))
-        values = inputs.values(data.X[rows]).T.astype(np.int16)
+        values = np.empty((len(rows), inputs.n_values), np.int16)
+        for start in range(0, len(rows), BLOCK_ROWS):
+            values[start : start + BLOCK_ROWS] = inputs.values(data.X[rows[start : start + BLOCK_ROWS]]).T
         return LabelledRows(values, data.labels[rows], soft_labels, weights)
 
 

@@ -9,6 +9,7 @@ bytes on every machine: ``native/rsk_trainer.h``.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ class LabelledRows:
                 f"values of shape {self.values.shape} with labels of shape {self.labels.shape}; needed are (n, D) and "
                 "(n, C) with n of at least 1."
             )
-        if not np.issubdtype(self.values.dtype, np.integer) or np.abs(self.values.astype(np.int64)).max() > 2**15:
+        if not np.issubdtype(self.values.dtype, np.integer) or self.largest > 2**15:
             raise InputError(f"values have dtype {self.values.dtype}; needed are integers of 16 bits.")
         if self.soft_labels is not None and self.soft_labels.shape != self.labels.shape:
             raise InputError(f"soft labels of shape {self.soft_labels.shape} for labels of shape {self.labels.shape}.")
@@ -62,7 +63,17 @@ class LabelledRows:
         if weights is not None and (weights.shape != (n,) or weights.min() < 0 or not weights.mean() > 0):
             raise InputError(f"weights must be {n} numbers of at least 0, and not all 0.")
 
-    @property
+    @cached_property
+    def largest(self) -> int:
+        """The largest value, by its absolute value."""
+        return max(int(self.values.max()), -int(self.values.min())) if self.values.size else 0
+
+    @cached_property
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Means and standard deviations (D,) of the values."""
+        return moments(self.values)
+
+    @cached_property
     def native(self) -> Any:
         """The same rows as the C core takes them."""
         weights = None if self.weights is None else _floats(self.weights / self.weights.mean())
@@ -197,12 +208,12 @@ def make_trainer(
     """The trainer of the C core before its first step; the parameters are those of ``train``."""
     n_values, n_outputs = train_rows.values.shape[1], train_rows.labels.shape[1]
     _check_task(train_rows, validation_rows, shape, loss, level, first_matrix)
-    found = max(int(np.abs(rows.values.astype(np.int64)).max()) for rows in (train_rows, validation_rows))
+    found = max(train_rows.largest, validation_rows.largest)
     largest = max(1, found) if largest is None else check_count("largest", largest, LARGEST_VALUE + 1)
     if found > largest:
         raise InputError(f"values reach {found}, largest={largest}.")
     check_count("seed", seed, 2**32 - 1, smallest=0)
-    means, deviations = moments(train_rows.values)
+    means, deviations = train_rows.moments
     rows = shape.rows
     directions, shifts = np.zeros((0, shape.widths[-1]), np.int8), np.zeros(0, np.uint8)
     head = [0, 0, 0, 1, int(shape.has_offset)]

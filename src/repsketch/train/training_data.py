@@ -13,7 +13,8 @@ from .columns import find_kinds, projected_inputs, ranged_inputs, standard_input
 from .metric import Metric
 from .objective import CLASSIFICATION_LOSS, REGRESSION_LOSSES, Objective, center_of, objective_of
 
-MIN_GAIN_ROWS, GAIN_VALUES_PER_SECOND = 2_000, 2_000_000  # of the choice of columns, with a time limit
+MAX_GAIN_ROWS = 50_000  # by which columns are chosen
+MIN_GAIN_ROWS, GAIN_VALUES_PER_SECOND = 2_000, 2_000_000  # the same, with a time limit
 VALIDATION_FRACTION, MIN_VALIDATION_ROWS, MAX_VALIDATION_ROWS = 0.2, 5, 8_000
 
 
@@ -140,14 +141,14 @@ class TrainingData:
     def narrowed(self, max_columns: int, seconds: float = np.inf) -> "TrainingData":
         """The same data with at most ``max_columns`` columns, those with the largest gain.
 
-        The gain of a column is what the best split of its values gains on the best constant, on the training rows: as
-        many of them as can be read in a small share of ``seconds``.
+        The gain of a column is what the best split of its values gains on the best constant, on training rows: as
+        many of them as can be read in a small share of ``seconds``, and ``MAX_GAIN_ROWS`` at most.
         """
         if self.n_columns <= max_columns:
             return self
-        n_rows = len(self.train_rows)
+        n_rows = MAX_GAIN_ROWS
         if np.isfinite(seconds):
-            n_rows = max(MIN_GAIN_ROWS, int(GAIN_VALUES_PER_SECOND * seconds / self.n_values))
+            n_rows = min(n_rows, max(MIN_GAIN_ROWS, int(GAIN_VALUES_PER_SECOND * seconds / self.n_values)))
         few = self.subset(n_rows, 0)
         objective = few.objective(few.train_rows, 0.0)
         slope, curvature = objective.slopes(np.repeat(objective.start()[None], len(few.train_rows), axis=0))

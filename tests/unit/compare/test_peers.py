@@ -87,23 +87,25 @@ def test_without_time_peers_are_hurried(tuned, left, is_hurried):
 
 def test_peers_share_the_time_that_is_left(monkeypatch):
     """90 seconds: 30 for the first of three, of which it takes 40; then 25 for the second, and so on."""
-    now, seen, starts, is_lates = [0.0], {}, {}, {}
+    now, seen = [0.0], {}
+    expected = {"boosted trees": 30.0, "int8 network": 25.0, "linear": 49.0}
     for module in (peers, clock):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
     many = TrainingData.of(np.zeros((60_000, 1_000), np.float32), np.zeros((60_000, 1)), None, "regression")
 
     def tune(kind, data, budgets, is_late, **_):
-        seen[kind.name], is_lates[kind.name], starts[kind.name] = len(data.train_rows), is_late, now[0]
-        now[0] += 40.0 if len(starts) == 1 else 1.0
+        start, seconds = now[0], expected[kind.name]
+        seen[kind.name] = len(data.train_rows)
+        for share, is_over in ((0.99, False), (1.01, True)):
+            now[0] = start + share * seconds
+            assert is_late() == is_over, kind.name
+        now[0] = start + (40.0 if len(seen) == 1 else 1.0)
         return [(nbytes, None) for nbytes in budgets]
 
     monkeypatch.setattr(peers, "tuned", tune)
-    peers.fit_peers(many, 500, until=90.0)
-    for name, seconds in (("boosted trees", 30.0), ("int8 network", 25.0), ("linear", 49.0)):
-        for share, is_over in ((0.99, False), (1.01, True)):
-            now[0] = starts[name] + share * seconds
-            assert is_lates[name]() == is_over, name
-        assert seen[name] == seconds * peers.VALUES_PER_SECOND / 1_000
+    _, left_out = peers.fit_peers(many, 500, until=90.0)
+    assert set(left_out.values()) == {"none is as small as 500 bytes"}  # no assertion above has failed
+    assert seen == {name: seconds * peers.VALUES_PER_SECOND / 1_000 for name, seconds in expected.items()}
 
 
 def test_a_peer_that_has_no_time_is_named(monkeypatch):

@@ -12,14 +12,28 @@ import pytest
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from repsketch.errors import TeacherError
 from repsketch.teacher import as_teacher
 from repsketch.teacher import out_of_fold as folds
-from repsketch.teacher.out_of_fold import N_FOLDS, out_of_fold_outputs
+from repsketch.teacher.out_of_fold import N_FOLDS, N_FOLDS_OF_MANY, out_of_fold_outputs
+from repsketch.teacher.targets import read_targets
 
 N = 120
 TRAIN_ROWS = np.arange(90)
+
+
+class Counting(LinearRegression):
+    """Notes its training rows, and the threads that OpenMP would take."""
+
+    sizes: ClassVar[list[int]] = []
+    threads: ClassVar[list[int]] = []
+
+    def fit(self, X, y):
+        self.sizes.append(len(X))
+        self.threads.append(_openmp_effective_n_threads())
+        return super().fit(X, y)
 
 
 def table(n_classes):
@@ -28,8 +42,12 @@ def table(n_classes):
     return X, rng.integers(0, n_classes, N) if n_classes else X[:, 0] + rng.normal(size=N)
 
 
+def targets_of(model, X):
+    return read_targets(model, X, None, None, len(X))
+
+
 def out_of_fold(model, X, y, **options):
-    return out_of_fold_outputs(model, X, y, TRAIN_ROWS, as_teacher(model).label(X), seed=1, progress=False, **options)
+    return out_of_fold_outputs(model, X, y, TRAIN_ROWS, targets_of(model, X), seed=1, progress=False, **options)
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
@@ -65,7 +83,7 @@ def test_soft_labels_of_means_by_hand():
     X, y = np.zeros((N, 1)), np.zeros(N)
     y[7] = 66.0
     model = DummyRegressor().fit(X, y)
-    labelled = as_teacher(model).label(X)
+    labelled = targets_of(model, X)
     outputs = out_of_fold_outputs(model, X, y, np.arange(88), labelled, seed=1, progress=False)[:, 0]
     assert outputs[7] == 0.0
     assert sorted(outputs[:88]) == [0.0] * 22 + [1.0] * 66
@@ -90,7 +108,7 @@ def test_a_class_that_a_fold_does_not_know():
 def test_few_rows():
     X, y = table(2)
     model = LogisticRegression().fit(X, y)
-    labelled = as_teacher(model).label(X)
+    labelled = targets_of(model, X)
     assert out_of_fold_outputs(model, X, y, TRAIN_ROWS[:20], labelled, seed=1, progress=False) is None
 
 
@@ -134,7 +152,7 @@ def test_whatever_a_copy_raises_is_logged_and_nothing_leaks(error, caplog, capfd
 def test_a_user_who_sees_progress_sees_it(capfd):
     X, y = table(2)
     model = stubborn(X, y, RuntimeError("no licence"))
-    assert out_of_fold_outputs(model, X, y, TRAIN_ROWS, as_teacher(model).label(X), seed=1, progress=True) is None
+    assert out_of_fold_outputs(model, X, y, TRAIN_ROWS, targets_of(model, X), seed=1, progress=True) is None
     out, err = capfd.readouterr()
     assert out == ""
     assert err.startswith("repsketch: out-of-fold outputs of Stubborn: not used")
@@ -163,7 +181,7 @@ def test_a_copy_on_few_rows_tells_whether_there_is_time(max_seconds, n_copies, m
     model = _Slow().fit(X, y)
     _Slow.sizes.clear()
     outputs = out_of_fold_outputs(
-        model, X, y, np.arange(8_000), as_teacher(model).label(X), seed=0, max_seconds=max_seconds, progress=False
+        model, X, y, np.arange(8_000), targets_of(model, X), seed=0, max_seconds=max_seconds, progress=False
     )
     assert _Slow.sizes == [folds.PILOT_ROWS] + [6_000] * n_copies
     assert (outputs is None) == (n_copies == 0)
@@ -188,10 +206,7 @@ def test_the_reason_is_logged(reason, options, caplog):
     model = LogisticRegression().fit(X, y)
     given = {"train_rows": TRAIN_ROWS, **options}
     with caplog.at_level("INFO", "repsketch"):
-        assert (
-            out_of_fold_outputs(model, X, y, given.pop("train_rows"), as_teacher(model).label(X), seed=1, **given)
-            is None
-        )
+        assert out_of_fold_outputs(model, X, y, given.pop("train_rows"), targets_of(model, X), seed=1, **given) is None
     said = [record for record in caplog.records if record.name == "repsketch.teacher.out_of_fold"]
     assert [record.levelname for record in said] == ["INFO"]
     assert reason in said[0].getMessage()
@@ -218,5 +233,25 @@ def test_copies_of_other_classes_are_not_used(caplog):
     for names, is_used in ((("ash", "oak"), True), (("ash", "elm"), False)):
         y = np.where(X[:, 0] > 0, *names)
         model = LogisticRegression().fit(X, np.where(X[:, 0] > 0, "ash", "oak"))
-        found = out_of_fold_outputs(model, X, y, rows, as_teacher(model).label(X), seed=0, progress=False)
+        found = out_of_fold_outputs(model, X, y, rows, targets_of(model, X), seed=0, progress=False)
         assert (found is not None) == is_used
+
+
+def test_many_rows_have_fewer_copies(monkeypatch):
+    monkeypatch.setattr(folds, "MANY_ROWS", 60)
+    X, y = table(None)
+    Counting.sizes.clear()
+    found = out_of_fold(Counting().fit(X, y), X, y)
+    n = len(TRAIN_ROWS)
+    assert Counting.sizes[1:] == [n // N_FOLDS_OF_MANY] * N_FOLDS_OF_MANY
+    assert np.abs(found[:, 0] - y).mean() < 2.0
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_copies_side_by_side_have_one_thread_each(n_threads):
+    """OpenMP sums in another order with more threads: the bytes of a sketch must not depend on the machine."""
+    X, y = table(None)
+    Counting.threads.clear()
+    found = out_of_fold(Counting().fit(X, y), X, y, n_threads=n_threads)
+    assert Counting.threads[1:] == [1] * N_FOLDS
+    np.testing.assert_array_equal(found, out_of_fold(Counting().fit(X, y), X, y))
