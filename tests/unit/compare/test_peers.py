@@ -1,11 +1,13 @@
 """How the peers of a summary are tuned: distilled with a teacher, hurried without time."""
 
 import time
+from threading import Barrier
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from repsketch import parallel
 from repsketch.compare import peers
 from repsketch.compare.linear import Linear
 from repsketch.compare.network import Network
@@ -106,6 +108,27 @@ def test_peers_share_the_time_that_is_left(monkeypatch):
     _, left_out = peers.fit_peers(many, 500, until=90.0)
     assert set(left_out.values()) == {"none is as small as 500 bytes"}  # no assertion above has failed
     assert seen == {name: seconds * peers.VALUES_PER_SECOND / 1_000 for name, seconds in expected.items()}
+
+
+@pytest.mark.parametrize(("max_cells", "most"), [(X.size, 3), (X.size - 1, 1)])
+def test_peers_of_large_tables_are_fitted_one_after_the_other(max_cells, most, monkeypatch):
+    """Each has copies of the rows. On small tables, all three begin before one ends."""
+    running, seen, begun = [], [], Barrier(most)
+
+    def tune(kind, data, budgets, **_):
+        running.append(kind)
+        begun.wait(timeout=20.0)
+        seen.append(len(running))
+        begun.wait(timeout=20.0)
+        running.remove(kind)
+        return [(nbytes, None) for nbytes in budgets]
+
+    monkeypatch.setattr(peers, "tuned", tune)
+    monkeypatch.setattr(peers, "MAX_CELLS", max_cells)
+    monkeypatch.setattr(parallel, "n_threads", lambda: 3)
+    _, left_out = peers.fit_peers(TrainingData.of(X, LABELS, None, "classification"), 500)
+    assert seen == [most] * 3
+    assert set(left_out.values()) == {"none is as small as 500 bytes"}
 
 
 def test_a_peer_that_has_no_time_is_named(monkeypatch):

@@ -20,7 +20,7 @@ def test_of_many_columns_the_most_informative_are_used():
     assert set(informative) <= set(data.narrowed(39).columns.tolist())
 
 
-def test_the_choice_of_columns_reads_few_rows_where_time_is_short(monkeypatch):
+def test_the_choice_of_columns_reads_few_rows(monkeypatch):
     monkeypatch.setattr(training_data, "MIN_GAIN_ROWS", 50)
     rng, seen = np.random.default_rng(0), []
     X = rng.normal(size=(300, 40)).astype(np.float32)
@@ -32,6 +32,9 @@ def test_the_choice_of_columns_reads_few_rows_where_time_is_short(monkeypatch):
     assert data.narrowed(1).columns.tolist() == data.narrowed(1, 1e-9).columns.tolist() == [5]
     assert data.narrowed(1, 2e-3).columns.tolist() == [5]
     assert seen == [240, 50, 100]
+    monkeypatch.setattr(training_data, "MAX_GAIN_ROWS", 70)
+    assert data.narrowed(1).columns.tolist() == data.narrowed(1, 2e-3).columns.tolist() == [5]
+    assert seen[3:] == [70, 70]
 
 
 def test_compress_narrows_at_256_columns(monkeypatch, brief_search):

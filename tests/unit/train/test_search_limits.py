@@ -16,6 +16,7 @@ from repsketch.train.families import threshold_family
 from repsketch.train.fitter import RecipeFitter
 from repsketch.train.objective import Absolute
 from repsketch.train.recipes import GreedyRecipe
+from repsketch.train.stage_trials import StageRows
 from repsketch.train.stage_work import WORK_PER_STEP
 from repsketch.train.training_data import TrainingData
 from repsketch.train.trials import GreedyTrials
@@ -77,7 +78,7 @@ def test_fits_are_late_after_their_share_of_the_time(now, made):
         one._search_locally([chosen[0]])
         one._fit_finally([chosen], [])
     one._retrained(*chosen)
-    assert [late_from(fitter.is_late, now) for fitter in made] == [0.3, 0.7, 0.6, 1.0, 1.1]
+    assert [late_from(fitter.is_late, now) for fitter in made] == [0.3, 0.3, 0.7, 0.6, 1.0, 1.1]  # the first two: shapes of stages, greedy rows
 
 
 @pytest.mark.parametrize(("start", "end", "is_retrained"), [(89, 109, True), (91, 91, False), (89, 111, False)])
@@ -174,3 +175,16 @@ def test_of_wide_tables_fewer_rows_are_read_in_time(made, monkeypatch, n_columns
     one = search._Search(DATA, 600, 0, 0.5, lambda recipe: recipe, NORMAL)
     assert (one.screening.n_rows, one.min_greedy_rows) == (n_rows, n_greedy)
     assert search._Search(DATA, 600, 0, None, lambda recipe: recipe, NORMAL).screening.n_rows == 8_000
+
+
+@pytest.mark.parametrize(("budget", "screened"), [(8_192, 8_192), (8_193, 8_192)])
+def test_greedy_rows_are_screened_at_few_bytes(budget, screened):
+    one = new_search(budget=budget, time_limit=None)
+    assert (one.screener.budget, one.greedy_screener.budget) == (budget, screened)
+
+
+def test_fits_of_the_same_rows_share_them():
+    shared = StageRows(DATA)
+    every, few = (RecipeFitter(DATA, 300, 0, replace(SCREENING, n_rows=n), shared=shared) for n in (1 << 40, 50))
+    assert every.stage_rows is shared
+    assert len(few.stage_rows.data.train_rows) == 50

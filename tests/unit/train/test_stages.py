@@ -361,3 +361,8 @@ def test_tables_beat_a_network_of_the_same_bytes_on_kin8nm():
     means = {name: np.mean(found) for name, found in errors.items()}
     assert means["tables"] < min(means["two"], means["three"])
     assert means["tables"] < 0.074
+
+
+def test_the_largest_value():
+    for values, largest in (([-5, 3], 5), ([-5, 7], 7), ([0, 0], 0)):
+        assert LabelledRows(np.array([values], np.int16).T, np.zeros((2, 1))).largest == largest
