@@ -126,7 +126,7 @@ class SearchEffort:
         """The effort for models whose step is ``ratio`` times the usual work: as long, by fewer recipes and steps.
 
         >>> [rung.n_recipes for rung in SearchEffort().for_work(4.0).rungs]
-        [31, 17, 9, 4, 4, 3]
+        [31, 17, 9, 4, 4, 4]
         """
         rungs = []
         for rung in self.rungs:
