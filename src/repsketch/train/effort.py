@@ -16,8 +16,8 @@ MIN_RECIPES = 4  # of a round
 RECIPE_POWER = 0.6  # recipes for models of twice the work are fewer by two to this power, and steps by the rest
 MAX_WORK_RATIO = 1.25  # of all rounds of large models to those of small ones, but for a least number of steps
 #: Work of a step to the usual one, from which on budgets are large: smaller models are tried first, and the work of all
-#: rounds may be more by the ratio to this power.
-LARGE_RATIO, LARGE_POWER = 8.0, 0.5
+#: rounds may be so many times as much.
+LARGE_RATIO, LARGE_WORK = 8.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class SearchEffort:
             n_recipes = max(min(MIN_RECIPES, rung.n_recipes), round(rung.n_recipes / ratio**RECIPE_POWER))
             rungs.append(Rung(n_recipes, min(rung.n_best, max(1, n_recipes // 2)), rung.n_steps))
         steps, left = (sum(rung.n_recipes * rung.n_steps for rung in of) for of in (self.rungs, rungs))
-        most = MAX_WORK_RATIO * max(1.0, ratio / LARGE_RATIO) ** LARGE_POWER
+        most = MAX_WORK_RATIO * (1.0 if ratio < LARGE_RATIO else LARGE_WORK)
         final = replace(self.final, work_per_step=WORK_PER_STEP * max(1.0, most * steps / left))
         return replace(self, rungs=tuple(rungs), final=final)
 

@@ -33,7 +33,7 @@ from .effort import ALL, LARGE_RATIO, NORMAL, FitEffort, Rung, SearchEffort
 from .fitter import Recipe, RecipeFitter
 from .local_search import cost_of, local_search
 from .recipes import GreedyRecipe, first_greedy_recipes, greedy_neighbours
-from .stage_recipes import StageRecipe, first_stage_recipes, vary
+from .stage_recipes import LARGE_SIZES, StageRecipe, first_stage_recipes, vary
 from .stage_sizes import StageSizes
 from .stage_trials import StageRows, StageTrials
 from .stage_work import WORK_PER_STEP
@@ -106,6 +106,8 @@ class _Search:
             self.budget = min(budget, max(MIN_FEW_BYTES, MAX_BYTES_PER_ROW * len(data.train_rows)))
         ratio = work_at(data, self.budget) / WORK_PER_STEP
         self.is_large = ratio > LARGE_RATIO
+        if self.is_large:  # most recipes use less than the budget
+            ratio = max(LARGE_RATIO, work_at(data, int(LARGE_SIZES[0] * self.budget)) / WORK_PER_STEP)
         self.effort = effort.for_rows(len(data.train_rows)).for_work(max(ratio, 1.0 if is_few else MIN_WORK_RATIO))
         self.clock = Clock(time_limit)
         narrowness = min(1.0, USUAL_WIDTH / (data.n_values * data.n_outputs))

@@ -6,7 +6,7 @@ the best.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import cycle, product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -50,7 +50,7 @@ WEIGHTS: dict[str, tuple[float, ...]] = {
 }
 #: The same where the budget is large: more bytes than a table can make use of.
 LARGE_WEIGHTS = WEIGHTS | {"size": (2, 2, 2, 2, 1, 1)}
-LARGE_SIZE = 0.25  # of the first recipes there
+LARGE_SIZES = (0.25, 0.06)  # of the first recipes there, in turn
 FEW_ROWS = 100  # training rows per column; classifiers with fewer are started with noise added to the inputs
 WIDE = 24  # values from which sparse matrices are among the first recipes
 MIN_COLUMNS = 8  # of a table of which some may be left out
@@ -118,8 +118,8 @@ def first_stage_recipes(data: TrainingData, seed: int, *, is_large: bool = False
 
     Where the budget ``is_large`` most use a quarter or half of it: they are trained for longer, and may be as good.
     """
-    for recipe in _designed(data):
-        yield replace(recipe, size=min(recipe.size, LARGE_SIZE)) if is_large else recipe
+    for recipe, most in zip(_designed(data), cycle(LARGE_SIZES)):
+        yield replace(recipe, size=min(recipe.size, most)) if is_large else recipe
     rng = np.random.default_rng([seed, 20])
     while True:
         yield draw(data, rng, LARGE_WEIGHTS if is_large else WEIGHTS)

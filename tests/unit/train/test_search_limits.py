@@ -78,7 +78,14 @@ def test_fits_are_late_after_their_share_of_the_time(now, made):
         one._search_locally([chosen[0]])
         one._fit_finally([chosen], [])
     one._retrained(*chosen)
-    assert [late_from(fitter.is_late, now) for fitter in made] == [0.3, 0.3, 0.7, 0.6, 1.0, 1.1]  # the first two: shapes of stages, greedy rows
+    assert [late_from(fitter.is_late, now) for fitter in made] == [
+        0.3,
+        0.3,
+        0.7,
+        0.6,
+        1.0,
+        1.1,
+    ]  # the first two: shapes of stages, greedy rows
 
 
 @pytest.mark.parametrize(("start", "end", "is_retrained"), [(89, 109, True), (91, 91, False), (89, 111, False)])
