@@ -140,16 +140,15 @@ def classes_table() -> str:
 
 
 def cost_table() -> str:
-    """Seconds and memory of compress by rows of data."""
-    sizes = _found("cost").get("sizes", [])
-    header = ["rows", *(f"{entry['n_rows']:,}" for entry in sizes)]
+    """What bench/experiments/cost.py measured."""
+    cases = _found("cost").get("cases", [])
+    header = ["rows", "columns", "task", "effort", "seconds", "MB in all", "bytes", "accuracy or R2 on other rows"]
     rows = [
-        ["seconds", *(f"{entry['seconds']:.0f}" for entry in sizes)],
-        ["MB beyond the data", *(f"{entry['more_bytes'] / 2**20:,.0f}" for entry in sizes)],
-        ["accuracy on other rows", *(f"{entry['accuracy']:.4f}" for entry in sizes)],
-        ["bytes", *(f"{entry['nbytes']:,}" for entry in sizes)],
-    ]
-    return paper.table(header, rows) if sizes else NOT_YET.format("cost")
+        [f"{case['n_rows']:,}", str(case["n_columns"]), case["task"], case["effort"], f"{case['seconds']:.1f}",
+         f"{case['peak_bytes'] / 1e6:,.0f}", f"{case['nbytes']:,}", f"{case['score']:.4f}"]
+        for case in cases
+    ]  # fmt: skip
+    return paper.table(header, rows) if cases else NOT_YET.format("cost")
 
 
 def intervals_table() -> str:

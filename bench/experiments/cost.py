@@ -1,4 +1,4 @@
-"""What compress costs by rows of data: seconds and peak memory, each size in a process of its own.
+"""What compress costs: seconds and peak memory by rows, effort and task, each case in a process of its own.
 
     python bench/experiments/cost.py
 
@@ -12,42 +12,59 @@ import time
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import r2_score
 
 import repsketch as rs
 from record import write_result
 from repsketch.progress import track
 
-SIZES, N_FEATURES, BUDGET = (10_000, 20_000, 40_000, 80_000, 160_000, 320_000), 50, "4KB"
+BUDGET, N_TEST = "4KB", 10_000
+#: Rows, columns, task and effort.
+CASES = (
+    (276, 10, "classification", "normal"),
+    (10_000, 50, "classification", "normal"),
+    (40_000, 50, "classification", "fast"),
+    (40_000, 50, "classification", "normal"),
+    (40_000, 50, "regression", "fast"),
+    (40_000, 50, "regression", "normal"),
+    (160_000, 50, "classification", "normal"),
+    (500_000, 30, "classification", "normal"),
+)
 
 
-def rows_of(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Invented rows of two classes: a plane, a wave, a product and noise."""
-    slope, rng = np.random.default_rng(0).normal(size=N_FEATURES), np.random.default_rng(seed)
-    X = rng.normal(size=(n, N_FEATURES))
-    y = X @ slope / np.sqrt(N_FEATURES) + np.sin(3.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=n) > 0
-    return X, y.astype(int)
+def rows_of(n: int, n_columns: int, task: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Invented rows: a plane, a wave, a product and noise; its sign is the class."""
+    slope, rng = np.random.default_rng(0).normal(size=n_columns), np.random.default_rng(seed)
+    X = rng.normal(size=(n, n_columns)).astype(np.float32)
+    values = X @ slope / np.sqrt(n_columns) + np.sin(3.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=n)
+    return X, values if task == "regression" else (values > 0).astype(int)
 
 
-def cost_of(n: int) -> dict[str, Any]:
-    """Seconds and memory for so many rows, comparison included."""
-    X, y = rows_of(n, 1)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def cost_of(case: tuple[int, int, str, str]) -> dict[str, Any]:
+    """Seconds and memory of one call, comparison included; the imports are made before it."""
+    n, n_columns, task, effort = case
+    rs.compress(None, *rows_of(60, 3, task, 0), budget=200, random_state=0, progress=False)
+    X, y = rows_of(n, n_columns, task, 1)
     started = time.perf_counter()
-    sketch = rs.compress(None, X, y, budget=BUDGET, random_state=0, progress=False)
+    sketch = rs.compress(None, X, y, budget=BUDGET, effort=effort, random_state=0, progress=False)
     seconds = time.perf_counter() - started
-    more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    X_test, y_test = rows_of(10_000, 2)
-    score = float((sketch.predict(X_test) == y_test).mean())
-    return {"n_rows": n, "seconds": seconds, "more_bytes": 1024 * more, "nbytes": sketch.nbytes, "accuracy": score}
+    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    X_test, y_test = rows_of(N_TEST, n_columns, task, 2)
+    predicted = sketch.predict(X_test)
+    score = r2_score(y_test, predicted) if task == "regression" else (predicted == y_test).mean()
+    return {
+        "n_rows": n, "n_columns": n_columns, "task": task, "effort": effort, "seconds": seconds, "peak_bytes": peak,
+        "nbytes": sketch.nbytes, "score": float(score),
+    }  # fmt: skip
 
 
 def main() -> int:
     """Measure all and write the file."""
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-        found = list(track(pool.imap(cost_of, SIZES), "rows", len(SIZES)))
+        found = list(track(pool.imap(cost_of, CASES), "cases", len(CASES)))
     for entry in found:
         print(entry, flush=True)
-    print(write_result("cost", {"n_features": N_FEATURES, "budget": BUDGET, "sizes": found}))
+    print(write_result("cost", {"budget": BUDGET, "cases": found}))
     return 0
 
 

@@ -73,12 +73,14 @@ class Features:
 
     def values(self, X: np.ndarray) -> np.ndarray:
         """Features float32 (n, D) of rows (n, d)."""
-        pieces: list[np.ndarray] = []
+        values = np.empty((len(X), self.n_values), np.float32)
         affine = iter(np.broadcast_to(np.stack([self.centers, self.scales], axis=1), (self._n_numeric, 2)))
+        end = 0
         for place, kind, has_gaps in zip(self.columns, self.kinds, self.has_gaps, strict=True):
-            column = X[:, place]
+            column, start = X[:, place], end
             if kind > 1:
-                pieces.append(column[:, None] == np.arange(kind, dtype=np.float32))
+                end += int(kind)
+                values[:, start:end] = column[:, None] == np.arange(kind, dtype=np.float32)
                 continue
             is_missing = np.isnan(column)
             if kind == NUMERIC:
@@ -86,10 +88,10 @@ class Features:
                 column = np.clip((column - center) * scale, -FARTHEST, FARTHEST)
             else:
                 column = column != 0
-            pieces.append(np.where(is_missing, 0.0, column)[:, None])
-            if has_gaps:
-                pieces.append(is_missing[:, None])
-        return np.concatenate(pieces, axis=1, dtype=np.float32) if pieces else np.zeros((len(X), 0), np.float32)
+            end += 2 if has_gaps else 1
+            values[:, start] = np.where(is_missing, 0.0, column)
+            values[:, start + 1 : end] = is_missing[:, None]
+        return values
 
     @property
     def _n_numeric(self) -> int:

@@ -67,9 +67,11 @@ def projected_inputs(X: np.ndarray, kinds: np.ndarray, scaling: str = "standard"
 
 def moments_of(numeric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of columns, 1 for constant ones, missing values left out; float64."""
-    n_found = np.maximum((~np.isnan(numeric)).sum(axis=0), 1)  # a column may be missing altogether
-    middles = np.nansum(numeric, axis=0, dtype=np.float64) / n_found
-    deviations = np.sqrt(np.nansum((numeric - middles) ** 2, axis=0) / n_found)
+    middles, deviations = np.zeros((2, numeric.shape[1]))
+    for place, column in enumerate(numeric.T):  # one after the other: they are copied
+        found = column[~np.isnan(column)].astype(np.float64)
+        if len(found):  # a column may be missing altogether
+            middles[place], deviations[place] = found.mean(), found.std()
     return middles, np.where(deviations > 1e-6 * np.maximum(1.0, np.abs(middles)), deviations, 1.0)
 
 
@@ -82,7 +84,7 @@ def ranged_inputs(X: np.ndarray, kinds: np.ndarray, largest: int = LARGEST) -> I
     numeric = X[:, kinds == NUMERIC].T
     if not len(numeric):
         return _inputs(X, kinds, None, None, "float32")
-    ends = np.array([_range_of(column) for column in numeric.astype(np.float64)])
+    ends = np.array([_range_of(column.astype(np.float64)) for column in numeric])
     return _affine(X, kinds, ends.mean(axis=1), (ends[:, 1] - ends[:, 0]) / 2, largest)
 
 

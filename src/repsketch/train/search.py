@@ -9,7 +9,7 @@ validation rows. The trial chosen is trained on all rows where these are few.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from .effort import ALL, LARGE_RATIO, NORMAL, FitEffort, Rung, SearchEffort
 from .fitter import Recipe, RecipeFitter
 from .local_search import cost_of, local_search
 from .recipes import GreedyRecipe, first_greedy_recipes, greedy_neighbours
-from .stage_recipes import LARGE_SIZES, StageRecipe, first_stage_recipes, vary
+from .stage_recipes import LARGE_SIZES, StageRecipe, first_stage_recipes, smaller, vary
 from .stage_sizes import StageSizes
 from .stage_trials import StageRows, StageTrials
 from .stage_work import WORK_PER_STEP
@@ -52,6 +52,7 @@ USUAL_WIDTH = 500  # values times outputs; of wider tables fewer greedy rows and
 #: Where training rows are few, larger models than this do not generalise better: bytes for each row, and in all.
 MAX_BYTES_PER_ROW, MIN_FEW_BYTES = 4, 512
 MIN_WORK_RATIO = 0.4  # of the work of a step to the usual one: smaller models have no more recipes than this gives
+SMALLER_SHARE = 3  # of the best recipes of a round, one in so many is also tried at half of its bytes
 MAX_DRAWS = 200  # of variations for one round; most of them are new
 
 #: Fitter, recipe, share of the time until it must begin, cost.
@@ -240,7 +241,8 @@ class _Search:
         if not best:
             return []
         restarts = (replace(source, restart=source.restart + 1 + turn) for turn in range(MAX_DRAWS) for source in best)
-        variations = (vary(best, self.folds[0], self.rng) for _ in range(MAX_DRAWS))
+        shrunk = filter(None, map(smaller, best[: max(1, len(best) // SMALLER_SHARE)]))
+        variations = chain(shrunk, (vary(best, self.folds[0], self.rng) for _ in range(MAX_DRAWS)))
         known = [recipe for recipe, _ in previous]
         return best + self._fitting(restarts if is_last else variations, rung.n_recipes - len(best), known)
 

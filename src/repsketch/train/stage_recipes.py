@@ -178,6 +178,12 @@ def vary(parents: Sequence[StageRecipe], data: TrainingData, rng: np.random.Gene
     return child
 
 
+def smaller(recipe: StageRecipe) -> StageRecipe | None:
+    """The recipe with at most half of the bytes, or None."""
+    sizes = [size for size in VALUES["size"] if size <= 0.5 * recipe.size]
+    return replace(recipe, size=sizes[-1], restart=0) if sizes else None
+
+
 def _matters(name: str, recipe: StageRecipe, data: TrainingData) -> bool:
     """True if another value of this hyper-parameter gives another model."""
     if name in ("n_entries", "rows_per_component") and recipe.activation == "relu":

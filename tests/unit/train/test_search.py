@@ -12,7 +12,7 @@ from repsketch.train.effort import FitEffort, Rung
 from repsketch.train.fitter import RecipeFitter
 from repsketch.train.recipes import GreedyRecipe
 from repsketch.train.search import search
-from repsketch.train.stage_recipes import StageRecipe
+from repsketch.train.stage_recipes import StageRecipe, smaller
 from repsketch.train.stage_work import WORK_PER_STEP
 from repsketch.train.training_data import TrainingData
 from repsketch.train.trials import Refit, Trial
@@ -115,7 +115,8 @@ def usual_work(monkeypatch):
 
 
 def test_rounds_keep_the_best_and_vary_them(brief_effort, fitted, usual_work):
-    """Of six recipes the best two are trained for longer, with two variations; last, the best one and its restarts."""
+    """Of six recipes the best two are trained for longer, with two variations, one of them the best at half its bytes;
+    last, the best one and its restarts."""
     effort = replace(brief_effort, rungs=(Rung(6, 0, 40), Rung(4, 2, 80), Rung(3, 1, 120)), max_retrained_rows=0)
     trials = search(make_data(), 600, progress=False, change=no_greedy, effort=effort)
     by_steps = {steps: [recipe for recipe, n in fitted if n == steps] for steps in (40, 80, 120)}
@@ -123,6 +124,7 @@ def test_rounds_keep_the_best_and_vary_them(brief_effort, fitted, usual_work):
     losses = {recipe: trial_loss(trials, recipe, 40) for recipe in by_steps[40]}
     kept = [recipe for recipe in by_steps[80] if recipe in by_steps[40]]
     assert kept == sorted(by_steps[40], key=losses.__getitem__)[:2]
+    assert smaller(kept[0]) in by_steps[80]
     last = by_steps[120][:3]
     assert last[0].restart == 0
     assert [replace(recipe, restart=0) for recipe in last] == [last[0]] * 3

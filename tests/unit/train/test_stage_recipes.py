@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from repsketch.train.stage_recipes import VALUES, StageRecipe, first_stage_recipes, vary
+from repsketch.train.stage_recipes import VALUES, StageRecipe, first_stage_recipes, smaller, vary
 from repsketch.train.training_data import TrainingData
 
 RNG = np.random.default_rng(0)
@@ -126,3 +126,9 @@ def test_what_does_not_matter_is_not_varied():
 
 def test_a_restart_is_another_recipe():
     assert replace(StageRecipe(0.5), restart=1) != StageRecipe(0.5)
+
+
+@pytest.mark.parametrize(("size", "half"), [(1.0, 0.5), (0.75, 0.25), (0.25, 0.12), (0.12, 0.06), (0.06, None)])
+def test_half_of_the_bytes(size, half):
+    recipe = StageRecipe(0.5, 2, size=size, restart=3)
+    assert smaller(recipe) == (half and StageRecipe(0.5, 2, size=half))
