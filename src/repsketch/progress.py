@@ -18,8 +18,8 @@ BAR_WIDTH = 16  # characters: leaves half of an 80-column terminal to the note
 _log = logging.getLogger(__name__)
 
 
-class _Silent:
-    """A bar that is not shown."""
+class ProgressBar:
+    """A bar that is not shown; those that are derive from it."""
 
     def advance(self, steps: float = 1, note: str = "") -> None:
         """Do nothing."""
@@ -31,7 +31,7 @@ class _Silent:
         """Do nothing."""
 
 
-class _Terminal(_Silent):
+class _Terminal(ProgressBar):
     """A bar that rich draws on the standard error, and removes at the end."""
 
     def __init__(self, title: str, total: float | None) -> None:
@@ -65,7 +65,7 @@ class _Terminal(_Silent):
         self._progress.stop()
 
 
-class _Lines(_Silent):
+class _Lines(ProgressBar):
     """A line in the log now and then, the first after ``FIRST_LINE`` seconds; none for shorter work."""
 
     first, every = FIRST_LINE, NEXT_LINE
@@ -123,7 +123,7 @@ class _Notebook(_Lines):
         return ("" if self.end else f"<progress{share}></progress> ") + html.escape(str(self))
 
 
-def _bar(title: str, total: float | None) -> _Silent:
+def _bar(title: str, total: float | None) -> ProgressBar:
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if hasattr(shell, "kernel"):  # of Jupyter; IPython in a terminal has none
         return _Notebook(title, total)
@@ -136,7 +136,7 @@ def _bar(title: str, total: float | None) -> _Silent:
 
 
 @contextmanager
-def progress_bar(title: str, total: float | None, *, enabled: bool = True) -> Iterator[_Silent]:
+def progress_bar(title: str, total: float | None, *, enabled: bool = True) -> Iterator[ProgressBar]:
     """Yield a bar with ``advance(steps, note)`` and ``reach(steps)``.
 
     ``total`` is None where the amount of work is unknown.
@@ -144,7 +144,7 @@ def progress_bar(title: str, total: float | None, *, enabled: bool = True) -> It
     >>> with progress_bar("hashing", 3) as bar:
     ...     bar.advance(3)
     """
-    bar = _bar(title, total) if enabled else _Silent()
+    bar = _bar(title, total) if enabled else ProgressBar()
     verb = "stopped"
     try:
         yield bar

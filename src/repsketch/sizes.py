@@ -16,6 +16,7 @@ from .sketch import CompiledSketch
 from .train.clock import Clock
 
 if TYPE_CHECKING:
+    from .train.search import Outcome
     from .train.trials import Trial
 
 SEARCH_SHARE = 0.75  # of the remaining time limit; the rest is for the comparison
@@ -48,10 +49,11 @@ class Found:
 
 
 class Searches:
-    """Searches at several sizes, which share the data and the time limit."""
+    """Searches at several sizes, which share the data, the time limit and the searches at smaller sizes."""
 
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
+        self._outcomes: dict[int, Outcome | None] = {}
         left = prepared.clock.seconds_left
         self.clock = Clock(None if left == float("inf") else max(SEARCH_SHARE * left, 1e-3))
 
@@ -65,6 +67,7 @@ class Searches:
         trial = search(
             data, budget, seed=prepared.seed, time_limit=None if left == float("inf") else max(left / n_left, 1e-3),
             progress=prepared.progress, effort=prepared.effort, title=f"searching {budget:,} bytes",
+            outcomes=self._outcomes,
         )[0]  # fmt: skip
         logger.info("chosen: %s, %d bytes", trial.name, trial.model.nbytes)
         outputs = runtime_for(trial.fitted).outputs(data.X[data.validation_rows])

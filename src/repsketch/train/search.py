@@ -8,7 +8,7 @@ validation rows. The trial chosen is trained on all rows where these are few.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, islice
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..parallel import Workers
-from ..progress import progress_bar
+from ..progress import ProgressBar, progress_bar
 from .choice import (
     FEWER_ROWS_FROM,
     Fitted,
@@ -38,7 +38,7 @@ from .stage_sizes import StageSizes
 from .stage_trials import StageRows, StageTrials
 from .stage_work import WORK_PER_STEP
 from .training_data import TrainingData
-from .trials import Trial
+from .trials import Trial, loss_of
 
 LEADER_SHARE = 0.02  # recipes this close to the best take turns in the local search
 N_LEADERS = 2  # recipes that take turns in the local search
@@ -53,8 +53,12 @@ USUAL_WIDTH = 500  # values times outputs; of wider tables fewer greedy rows and
 MAX_BYTES_PER_ROW, MIN_FEW_BYTES = 4, 512
 MIN_WORK_RATIO = 0.4  # of the work of a step to the usual one: smaller models have no more recipes than this gives
 SMALLER_SHARE = 3  # of the best recipes of a round, one in so many is also tried at half of its bytes
+NESTED_FROM, NESTED_RATIO = 4_096, 4  # bytes above which a search at a quarter of the budget comes first
+N_RETRAINED = 2  # trainings of the chosen recipe on all rows, from different random parameters
 MAX_DRAWS = 200  # of variations for one round; most of them are new
 
+#: The recipe that was chosen, its trial, and all trials.
+Outcome = tuple[Recipe, Trial, Fitted]
 #: Fitter, recipe, share of the time until it must begin, cost.
 Task = tuple[RecipeFitter | CrossFitter, Recipe, float, float]
 
@@ -70,6 +74,7 @@ def search(
     effort: SearchEffort | None = None,
     count: type[StageSizes] = StageSizes,
     title: str = "searching",
+    outcomes: dict[int, Outcome | None] | None = None,
 ) -> list[Trial]:
     """Trials of the search: the chosen one first, then the others by rising validation loss.
 
@@ -81,12 +86,42 @@ def search(
     effort : how much work to do; None for the normal effort
     count : how bytes of models of stages are counted
     title : of the progress bar
+    outcomes : of searches of the same kind over the same data by their bytes, which are not made again; new ones are
+        added. Not used with a time limit
     """
-    return _Search(data, budget, seed, time_limit, change, effort or NORMAL, count).run(progress, title)
+    effort = effort or NORMAL
+    budgets = [useful_bytes(data, budget, effort)]
+    while time_limit is None and budgets[0] > NESTED_FROM:
+        budgets.insert(0, budgets[0] // NESTED_RATIO)
+    known = {} if outcomes is None or time_limit is not None else outcomes
+    largest = _Search(data, budgets.pop(), seed, time_limit, change, effort, count)
+    searches = [_Search(data, few, seed, None, change, effort, count, largest) for few in budgets] + [largest]
+    new = [each for each in searches if each.budget not in known]
+    with largest.workers, progress_bar(title, sum(each.cost for each in new), enabled=progress) as bar:
+        known |= {each.budget: each.run(bar) for each in new}
+        found = {each: outcome for each in searches if (outcome := known[each.budget]) is not None}
+        if not found:
+            raise InputError(
+                f"a budget of {budget} bytes for {data.X.shape[1]} columns and {data.n_outputs} outputs: no sketch is "
+                "so small. Raise the budget, or drop columns."
+            )
+        recipe, chosen = smallest_of_the_best(by_loss((recipe, trial) for recipe, trial, _ in found.values()))
+        by = next(each for each, (_, trial, _) in found.items() if trial is chosen)
+        others = by_loss(pair for *_, every in found.values() for pair in every if pair[1] is not chosen)
+        return [by.retrained(recipe, chosen), *(trial for _, trial in others)]
+
+
+def useful_bytes(data: TrainingData, budget: int, effort: SearchEffort) -> int:
+    """The budget, or less where training rows are few: larger models do not generalise better."""
+    n_rows = len(data.train_rows)
+    return budget if n_rows >= effort.full_rows else min(budget, max(MIN_FEW_BYTES, MAX_BYTES_PER_ROW * n_rows))
 
 
 class _Search:
-    """One search. The methods are its phases, in the order of ``run``."""
+    """One search. The methods are its phases, in the order of ``run``.
+
+    Rows and threads are shared with a ``larger`` one.
+    """
 
     def __init__(
         self,
@@ -97,14 +132,14 @@ class _Search:
         change: Callable[[Recipe], Recipe | None],
         effort: SearchEffort,
         count: type[StageSizes] = StageSizes,
+        larger: "_Search | None" = None,
     ) -> None:
         self.data, self.budget, self.seed, self.change, self.count = data, budget, seed, change, count
         is_few = len(data.train_rows) < effort.full_rows
         has_folds = is_few and effort.n_folds > 1 and not data.trains_on_all
-        self.folds = data.folds(effort.n_folds, seed) if has_folds else (data,)
-        self.stage_rows = [StageRows(fold) for fold in self.folds]
-        if is_few:
-            self.budget = min(budget, max(MIN_FEW_BYTES, MAX_BYTES_PER_ROW * len(data.train_rows)))
+        folds = data.folds(effort.n_folds, seed) if has_folds else (data,)
+        self.stage_rows: list[StageRows] = larger.stage_rows if larger else [StageRows(fold) for fold in folds]
+        self.folds = [rows.data for rows in self.stage_rows]
         ratio = work_at(data, self.budget) / WORK_PER_STEP
         self.is_large = ratio > LARGE_RATIO
         if self.is_large:  # most recipes use less than the budget
@@ -116,37 +151,33 @@ class _Search:
         self.max_train_rows = max(1_000, rows_in_time)
         self.min_greedy_rows = max(MIN_GREEDY_ROWS // 20, int(MIN_GREEDY_ROWS * narrowness))
         self.rng = np.random.default_rng([seed, 21])
-        self.workers = Workers()
+        self.workers: Workers = larger.workers if larger else Workers()
         self.screening = replace(effort.screening, n_rows=min(effort.screening.n_rows, self.max_train_rows))
         self.screener = self._fitter(self.screening, 0.3, self.min_greedy_rows)
         few_bytes = min(self.budget, SCREENING_BYTES)
         self.greedy_screener = self._fitter(self.screening, 0.3, self.min_greedy_rows, few_bytes)
 
-    def run(self, progress: bool, title: str) -> list[Trial]:
-        """All phases."""
-        with self.workers:
-            firsts = self._changed(first_greedy_recipes(self.data))
-            drawn = islice(first_stage_recipes(self.folds[0], self.seed, is_large=self.is_large), MAX_DRAWS)
-            stages = self._fitting(drawn, self.effort.rungs[0].n_recipes)
-            total = self._cost_of_all(len(firsts))
-            with progress_bar(title, total, enabled=progress) as self.bar:
-                greedy, found = self._screen(firsts, stages)
-                if not greedy and not found:
-                    raise InputError(
-                        f"a budget of {self.budget} bytes for {self.data.X.shape[1]} columns and "
-                        f"{self.data.n_outputs} outputs: no sketch is so small. Raise the budget, or drop columns."
-                    )
-                found, searched = self._halve(found, greedy)
-                recipe, chosen, every = self._fit_finally(found, searched)
-            others = [trial for _, trial in every if trial is not chosen]
-            return [self._retrained(recipe, chosen), *others]
+    @cached_property
+    def _firsts(self) -> tuple[list[GreedyRecipe], list[StageRecipe]]:
+        """What the search starts from: greedy recipes, and recipes of stages."""
+        drawn = islice(first_stage_recipes(self.folds[0], self.seed, is_large=self.is_large), MAX_DRAWS)
+        stages = self._fitting(drawn, self.effort.rungs[0].n_recipes)
+        return self._changed(first_greedy_recipes(self.data)), stages
 
-    def _cost_of_all(self, n_greedy: int) -> float:
-        raced = n_greedy if self.budget > RACE_BYTES else 0
+    @cached_property
+    def cost(self) -> float:
+        """Cost of all fits, about."""
+        n_greedy = len(self._firsts[0]) * (2 if self.budget > RACE_BYTES else 1)
         rungs = sum(rung.n_recipes * WORK_PER_STEP * rung.n_steps * COST_PER_WORK for rung in self.effort.rungs)
-        return (
-            SCREENING_COST * (n_greedy + raced) + rungs + self.effort.max_cost + FINAL_COST * (self.effort.n_final + 1)
-        )
+        return SCREENING_COST * n_greedy + rungs + self.effort.max_cost + FINAL_COST * (self.effort.n_final + 1)
+
+    def run(self, bar: ProgressBar) -> Outcome | None:
+        """All phases: the recipe chosen, its trial, and all trials; None if no sketch is as small as the budget."""
+        self.bar = bar
+        greedy, found = self._screen(*self._firsts)
+        if not greedy and not found:
+            return None
+        return self._fit_finally(*self._halve(found, greedy))
 
     def _fitter(
         self, effort: FitEffort, until: float, min_rows: int = 0, budget: int | None = None
@@ -261,7 +292,7 @@ class _Search:
 
     # ---- the choice ----
 
-    def _fit_finally(self, found: Fitted, searched: Fitted) -> tuple[Recipe, Trial, Fitted]:
+    def _fit_finally(self, found: Fitted, searched: Fitted) -> Outcome:
         """The recipe chosen, its trial, and all trials; the best greedy recipes are fitted with more effort first."""
         effort = replace(self.effort.final, n_rows=min(self.effort.final.n_rows, self.max_train_rows))
         if self.budget > FEWER_ROWS_FROM:
@@ -275,38 +306,41 @@ class _Search:
         if recipe.is_greedy:  # a fit to few rows may be best by luck alone
             again = dict(final).get(recipe) or self._fit((fitter, recipe, 0.9, FINAL_COST))
             chosen = again if again is not None and is_as_good(again, chosen) else chosen
-        elif (
-            len(self.folds) > 1
-        ):  # the model of one split, as where rows are many: stopped early by its validation rows
-            again = self._fit_again(recipe, chosen, self.data, self.clock.is_past(1.0))
-            chosen = chosen if again is None else again
         return recipe, chosen, every
 
-    def _retrained(self, recipe: Recipe, chosen: Trial) -> Trial:
+    def retrained(self, recipe: Recipe, chosen: Trial) -> Trial:
         """The chosen model trained again on all rows, by the same recipe and for as long.
 
-        Its loss stays the validation loss of the first training. A training that fails is dropped: one that takes too
-        long, or whose loss on rows it has seen is larger than that of the first on rows it has not.
+        Gradient descent starts from several random parameters, and the model with the smallest loss on all rows is
+        taken. The chosen one stays if its own is smaller still, as that of a lucky start may be, or if the training
+        takes too long. Its loss stays the validation loss of the first training. After cross-validation, the first is
+        that of the split, stopped early.
         """
+        if len(self.folds) > 1 and not recipe.is_greedy:
+            chosen = self._fit_again(recipe, chosen, self.data, self.clock.is_past(1.0)) or chosen
         if len(self.data.X) > self.effort.max_retrained_rows or self.clock.is_past(0.9)():
             return chosen
-        is_late = self.clock.is_past(1.1)
-        again = self._fit_again(recipe, chosen, self.data.on_all_rows(), is_late)
-        if again is None or is_late() or again.loss > chosen.loss:
+        is_late, data = self.clock.is_past(1.1), self.data.on_all_rows()
+        again = self._fit_again(recipe, chosen, data, is_late, N_RETRAINED)
+        if again is None or is_late() or again.loss > loss_of(chosen.fitted, data):
             return chosen
         return replace(chosen, retrained=again.model)
 
     def _fit_again(
-        self, recipe: Recipe, chosen: Trial, data: TrainingData, is_late: Callable[[], bool]
+        self, recipe: Recipe, chosen: Trial, data: TrainingData, is_late: Callable[[], bool], n_starts: int = 1
     ) -> Trial | None:
-        """A fit of the chosen recipe to other rows, for as many steps and greedy rows."""
+        """The best fit of the chosen recipe to other rows, for as many steps and greedy rows."""
         refits = () if chosen.refit is None else (chosen.refit,)
         effort = replace(
             self.effort.final, n_rows=ALL, n_steps=chosen.n_steps, work_per_step=np.inf, refits=refits,
             shares=(1.0,), max_rows=chosen.n_rows,
         )  # fmt: skip
-        same = replace(recipe, steps=1.0) if isinstance(recipe, StageRecipe) else recipe
-        return RecipeFitter(data, self.budget, self.seed, effort, is_late, count=self.count).fit(same)
+        fitter = RecipeFitter(data, self.budget, self.seed, effort, is_late, count=self.count)
+        starts: list[Recipe] = [recipe]
+        if isinstance(recipe, StageRecipe):
+            starts = [replace(recipe, steps=1.0, restart=recipe.restart + turn) for turn in range(n_starts)]
+        trials = self.workers.map([partial(fitter.fit, start) for start in starts])
+        return min((trial for trial in trials if trial is not None), key=lambda trial: trial.loss, default=None)
 
 
 def work_at(data: TrainingData, budget: int) -> float:

@@ -116,7 +116,7 @@ class StageRecipe:
 def first_stage_recipes(data: TrainingData, seed: int, *, is_large: bool = False) -> Iterator[StageRecipe]:
     """The recipes that a search starts from, without end: a few of every kind, then random ones.
 
-    Where the budget ``is_large`` most use a quarter or half of it: they are trained for longer, and may be as good.
+    Where the budget ``is_large`` they use a quarter or a sixteenth of it: these train longer, and may be as good.
     """
     for recipe, most in zip(_designed(data), cycle(LARGE_SIZES)):
         yield replace(recipe, size=min(recipe.size, most)) if is_large else recipe

@@ -118,8 +118,8 @@ class TrainingData:
         return replace(self, soft_labels=(soft_labels - self.middle) / self.unit)
 
     def on_all_rows(self) -> "TrainingData":
-        """The same data with all rows as training rows, for hyper-parameters that have been chosen."""
-        return replace(self, trains_on_all=True)
+        """The same data with all rows as training and validation rows, for hyper-parameters that have been chosen."""
+        return replace(self, trains_on_all=True, validation_rows=np.arange(len(self.X)))
 
     def folds(self, n: int, seed: int) -> "tuple[TrainingData, ...]":
         """The data split in ``n`` ways for cross-validation, in the first as here; nothing stops early."""

@@ -68,6 +68,11 @@ def model_outputs(model: Model, data: TrainingData, rows: np.ndarray) -> np.ndar
     return (runtime_for(model).outputs(data.X[rows]).astype(np.float64) - data.middle) / data.unit
 
 
+def loss_of(model: Model, data: TrainingData) -> float:
+    """The mean validation loss of a model."""
+    return float(data.validation_losses(model_outputs(model, data, data.validation_rows)).mean())
+
+
 @dataclass(frozen=True, eq=False)
 class GreedyTrials:
     """Greedy rows over a family of codes, grown once to the budget. A smaller model takes the first of them."""

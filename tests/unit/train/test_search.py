@@ -15,7 +15,7 @@ from repsketch.train.search import search
 from repsketch.train.stage_recipes import StageRecipe, smaller
 from repsketch.train.stage_work import WORK_PER_STEP
 from repsketch.train.training_data import TrainingData
-from repsketch.train.trials import Refit, Trial
+from repsketch.train.trials import Refit, Trial, loss_of
 
 N = 400
 EFFORT = FitEffort(1 << 30, 60, (Refit(3.0), Refit(30.0, True)), (1.0, 0.5))
@@ -200,7 +200,7 @@ def test_a_greedy_recipe_without_a_final_fit_gets_one_when_chosen(brief_effort, 
 
     def pick_the_worst(found):
         picked.append([pair for pair in found if pair[0].is_greedy][-1])
-        return picked[0]
+        return picked[-1]
 
     monkeypatch.setattr(searching, "smallest_of_the_best", pick_the_worst)
     monkeypatch.setattr(searching, "is_as_good", lambda trial, other: True)
@@ -239,20 +239,91 @@ def test_the_chosen_model_is_retrained_on_all_rows_if_they_are_few(brief_effort)
     assert not np.array_equal(*outputs)
 
 
-def test_a_last_training_that_fails_is_dropped(brief_effort, monkeypatch):
-    """On rows that it has seen a sketch must not be worse than the one that had not."""
+@pytest.mark.parametrize(("more", "is_kept"), [(-1e-6, True), (1e-6, False)])
+def test_a_last_training_that_is_worse_on_all_rows_is_dropped(brief_effort, monkeypatch, more, is_kept):
+    """It is compared with the chosen model by the loss of both on the same rows."""
     given = make_data("regression")
-    good = search(given, 400, progress=False, effort=brief_effort)[0]
-    assert good.retrained is not None
+    trial = search(given, 400, progress=False, effort=replace(brief_effort, max_retrained_rows=0))[0]
+    least = loss_of(trial.fitted, given.on_all_rows()) + more
     fit = searching.RecipeFitter.fit
 
-    def failing(self, recipe):
-        trial = fit(self, recipe)
-        return replace(trial, losses=trial.losses + 9.0) if trial and self.data.trains_on_all else trial
+    def set_loss(self, recipe):
+        found = fit(self, recipe)
+        return replace(found, losses=np.full(N, least)) if found and self.data.trains_on_all else found
 
-    monkeypatch.setattr(searching.RecipeFitter, "fit", failing)
-    dropped = search(given, 400, progress=False, effort=brief_effort)[0]
-    assert (dropped.retrained, dropped.loss) == (None, good.loss)
+    monkeypatch.setattr(searching.RecipeFitter, "fit", set_loss)
+    chosen = search(given, 400, progress=False, effort=brief_effort)[0]
+    assert chosen.loss == trial.loss
+    assert (chosen.retrained is not None) == is_kept
+
+
+def test_the_last_training_is_the_best_of_several_starts(brief_effort, monkeypatch):
+    given, found = make_data("regression"), []
+    fit = searching.RecipeFitter.fit
+
+    def listed(self, recipe):
+        trial = fit(self, recipe)
+        if self.data.trains_on_all:
+            found.append((trial.loss, trial.model, recipe.restart))
+        return trial
+
+    monkeypatch.setattr(searching.RecipeFitter, "fit", listed)
+    chosen = search(given, 400, progress=False, change=no_greedy, effort=brief_effort)[0]
+    assert len({restart for *_, restart in found}) == 2
+    assert chosen.retrained is min(found, key=lambda each: each[0])[1]
+
+
+@pytest.fixture
+def searched(monkeypatch):
+    """The budgets of the searches that are made, one within the other."""
+    searched, run = [], searching._Search.run
+
+    def listed(self, bar):
+        searched.append(self.budget)
+        return run(self, bar)
+
+    monkeypatch.setattr(searching._Search, "run", listed)
+    return searched
+
+
+@pytest.mark.parametrize(
+    ("budget", "time_limit", "budgets"),
+    [(4_096, None, [4_096]), (4_097, None, [1_024, 4_097]), (65_536, None, [4_096, 16_384, 65_536]),
+     (65_536, 100.0, [65_536])],
+)  # fmt: skip
+def test_a_search_at_a_quarter_of_a_large_budget_comes_first(brief_effort, searched, budget, time_limit, budgets):
+    def change(recipe):
+        return None if recipe.is_greedy else KINDS["rows"]
+
+    found = search(make_data(), budget, progress=False, time_limit=time_limit, change=change, effort=brief_effort)
+    assert searched == budgets
+    assert len(found) >= len(budgets)
+
+
+def test_the_best_of_searches_of_all_sizes_is_chosen(brief_effort, monkeypatch):
+    """Here the training of large models diverges: the chosen model is of the search at a quarter."""
+    fit = searching.RecipeFitter.fit
+
+    def fit_small(self, recipe):
+        return fit(self, recipe) if self.budget <= 1_200 else None
+
+    monkeypatch.setattr(searching.RecipeFitter, "fit", fit_small)
+    found = search(make_data(), 4_800, progress=False, change=no_greedy, effort=brief_effort)
+    assert found[0].loss <= min(trial.loss for trial in found[1:]) + 0.01
+    assert found[0].model.nbytes <= 1_200
+
+
+def test_searches_of_other_budgets_are_not_made_again(brief_effort, searched):
+    def names(budget, outcomes=None):
+        found = search(make_data(), budget, progress=False, change=no_greedy, effort=brief_effort, outcomes=outcomes)
+        return [(trial.name, trial.loss) for trial in found]
+
+    known: dict = {}
+    assert names(1_200, known) == names(1_200)
+    searched.clear()
+    few = names(4_800, known)
+    assert (searched, sorted(known)) == ([4_800], [1_200, 4_800])
+    assert few == names(4_800)
 
 
 def test_labels_of_validation_rows_do_not_change_the_fit():

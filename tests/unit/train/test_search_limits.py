@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from repsketch.errors import InputError
-from repsketch.progress import progress_bar
+from repsketch.progress import ProgressBar
 from repsketch.train import clock, fitter, greedy, search
 from repsketch.train.candidates import Thresholds
 from repsketch.train.choice import DEEP_CONCAT, best_of_race
@@ -73,11 +72,11 @@ def late_from(is_late, now) -> float:
 def test_fits_are_late_after_their_share_of_the_time(now, made):
     one = new_search()
     chosen = fitted()
-    with progress_bar("", 1, enabled=False) as one.bar:
-        one._tasks_of_rung([], one.effort.rungs[1], 0.7)
-        one._search_locally([chosen[0]])
-        one._fit_finally([chosen], [])
-    one._retrained(*chosen)
+    one.bar = ProgressBar()
+    one._tasks_of_rung([], one.effort.rungs[1], 0.7)
+    one._search_locally([chosen[0]])
+    one._fit_finally([chosen], [])
+    one.retrained(*chosen)
     assert [late_from(fitter.is_late, now) for fitter in made] == [
         0.3,
         0.3,
@@ -99,12 +98,12 @@ def test_the_last_training_has_the_rest_of_the_time(now, monkeypatch, start, end
     one, chosen = new_search(), fitted()
     now[0] = float(start)
     monkeypatch.setattr(search, "RecipeFitter", Slow)
-    assert (one._retrained(*chosen).retrained is not None) == is_retrained
+    assert (one.retrained(*chosen).retrained is not None) == is_retrained
 
 
 @pytest.mark.parametrize(("max_retrained_rows", "is_retrained"), [(300, True), (299, False)])
 def test_large_tables_are_not_trained_again(max_retrained_rows, is_retrained):
-    found = new_search(time_limit=None, max_retrained_rows=max_retrained_rows)._retrained(*fitted())
+    found = new_search(time_limit=None, max_retrained_rows=max_retrained_rows).retrained(*fitted())
     assert (found.retrained is not None) == is_retrained
 
 
@@ -113,8 +112,8 @@ def test_above_2_kilobytes_fewer_rows_are_tried(made, budget, shares):
     one, chosen = new_search(budget=budget, time_limit=None), fitted()
     short = replace(one.effort.final, max_rows=8, refits=one.effort.final.refits[:1])
     one.effort = replace(one.effort, final=short)
-    with progress_bar("", 1, enabled=False) as one.bar:
-        one._fit_finally([chosen], [])
+    one.bar = ProgressBar()
+    one._fit_finally([chosen], [])
     assert made[-1].effort.shares == shares
 
 
@@ -136,8 +135,7 @@ def test_from_eight_times_the_usual_work_small_models_come_first(monkeypatch, ra
     monkeypatch.setattr(search, "first_stage_recipes", listen)
     one = new_search(time_limit=None)
     monkeypatch.setattr(one, "_screen", lambda *_: ([], []))
-    with pytest.raises(InputError, match="no sketch is so small"):
-        one.run(False, "")
+    assert one.run(ProgressBar()) is None
     assert asked == [is_large]
 
 

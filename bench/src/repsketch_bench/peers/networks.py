@@ -21,7 +21,7 @@ from repsketch.model.model import Model
 from repsketch.runtime import runtime_for
 from repsketch.train.effort import EFFORTS
 from repsketch.train.fitter import Recipe
-from repsketch.train.search import search
+from repsketch.train.search import Outcome, search
 from repsketch.train.stage_recipes import StageRecipe
 from repsketch.train.stage_shape import Shape, n_pruned
 from repsketch.train.stage_sizes import StageSizes
@@ -68,11 +68,13 @@ class Networks:
         data = data if self.is_distilled else replace(data, soft_labels=None)
         effort = EFFORTS["fast" if is_quick else "normal"]
         best: PeerModel | None = None
+        outcomes: dict[int, Outcome | None] = {}
         for nbytes in sorted(budgets):
             try:
                 found = search(
-                    data, nbytes, seed=seed, progress=False, change=self.network, effort=effort, count=NetworkSizes
-                )
+                    data, nbytes, seed=seed, progress=False, change=self.network, effort=effort, count=NetworkSizes,
+                    outcomes=outcomes,
+                )  # fmt: skip
             except InputError:  # nothing of the kind is so small
                 yield nbytes, best
                 continue
