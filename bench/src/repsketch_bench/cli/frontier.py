@@ -66,9 +66,11 @@ def frontier(
         every = jobs_of(DATASETS, max(seeds, N_SEEDS), BUDGETS, METHODS)
     store = Store(cache / "jobs")
     restore(read_results(output), every, store)
-    run_jobs(jobs, store, cache, n_workers=workers)
-    results = collect(every, store)
-    write_results(results, output)
+    try:
+        run_jobs(jobs, store, cache, n_workers=workers)
+    finally:  # a run that is stopped leaves the results of its finished jobs
+        results = collect(every, store)
+        write_results(results, output)
     text = write_report(results, output, is_ablation=is_ablation)
     console = Console()
     console.print(Markdown(text))
