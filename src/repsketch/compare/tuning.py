@@ -16,7 +16,7 @@ from ..errors import InputError
 from ..train.clock import never
 from ..train.effort import MAX_RETRAINED_ROWS
 from ..train.training_data import TrainingData
-from .peer import PeerModel
+from .peer import PeerModel, validation_loss
 
 N_SCREENED, N_FINAL = 36, 3  # settings fitted to few rows, and the best of them fitted to all training rows
 QUICK_SCREENED, QUICK_FINAL = 4, 1  # of a quick tuning, in seconds
@@ -156,9 +156,10 @@ def tuned(
         if found is not None and (best is None or found[0].loss < best.loss):
             best, setting, is_screening = found
             if len(data.X) <= MAX_RETRAINED_ROWS and not (is_quick or is_hurried):
-                on_all_rows = kind(data.on_all_rows(), **options, largest=nbytes, is_screening=is_screening)
-                again = on_all_rows.fit_again(best, setting, nbytes)
-                if again is not None and again.loss <= best.loss:  # else the training failed: it has seen these rows
+                all_rows = data.on_all_rows()
+                method = kind(all_rows, **options, largest=nbytes, is_screening=is_screening)
+                again = method.fit_again(best, setting, nbytes)
+                if again is not None and again.loss <= validation_loss(all_rows, best.outputs(data.X)):
                     best = replace(again, loss=best.loss, n_tried=best.n_tried)
         yield nbytes, best
 

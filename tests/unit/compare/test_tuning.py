@@ -8,11 +8,15 @@ from repsketch.compare.peer import PeerModel
 from repsketch.compare.tuning import PeerMethod, tune_each
 from repsketch.train.training_data import TrainingData
 
-DATA = TrainingData.of(np.zeros((100, 1), np.float32), np.zeros((100, 1)), None, "regression")
+ZEROS = np.zeros((100, 1))
+DATA = TrainingData.of(ZEROS.astype(np.float32), ZEROS, None, "regression", loss="absolute_error")
 
 
-def method(losses):
-    """A kind of peer whose validation loss is that of the rows it is fitted to; its one array says which these were."""
+def method(losses, on_all_rows=None):
+    """A kind of peer whose validation loss is that of the rows it is fitted to; its one array says which these were.
+
+    Its outputs have that loss for all rows, too, or ``on_all_rows``.
+    """
 
     class Told(PeerMethod):
         name = "told"
@@ -26,7 +30,13 @@ def method(losses):
         def fit(self, shape, settings):
             rows = "all" if self.data.trains_on_all else "screening" if self.is_screening else "training"
             stored = {"rows": np.array([len(self.data.train_rows)], np.uint8)}
-            return [PeerModel(rows, lambda X: X, stored, losses[rows] / s["rate"], s) for s in settings]
+            return [
+                PeerModel(rows, constant(losses[rows] / s["rate"]), stored, losses[rows] / s["rate"], s)
+                for s in settings
+            ]
+
+    def constant(loss):
+        return lambda X: np.full((len(X), 1), loss if on_all_rows is None else on_all_rows)
 
     return Told
 
@@ -55,6 +65,13 @@ def test_the_best_of_few_rows_is_kept_when_the_time_is_over(monkeypatch):
         for late in (True, False)
     ]
     assert names == ["screening", "training"]
+
+
+@pytest.mark.parametrize(("on_all_rows", "rows"), [(1.1, "all"), (0.9, "training")])
+def test_the_last_training_is_compared_on_the_same_rows(on_all_rows, rows):
+    """The chosen model may be better on all rows than on those that it has not seen."""
+    losses = {"screening": 9.0, "training": 6.0, "all": 3.0}
+    assert tune_each(method(losses, on_all_rows), DATA, [64])[64].name == rows
 
 
 @pytest.mark.parametrize(("max_rows", "rows"), [(100, "all"), (99, "training")])
