@@ -8,6 +8,7 @@ import pytest
 from repsketch import compress
 from repsketch_bench.frontier import run, teachers
 from repsketch_bench.frontier.case import Case, Job
+from repsketch_bench.frontier.settings import METHODS
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def test_ours_is_what_one_call_of_compress_returns(case, brief_training):
         assert entry["score"] == (sketch.predict(table.X_test) == table.y_test).mean()
 
 
-@pytest.mark.parametrize("method", ["ours", "network", "boosted distilled", "linear"])
+@pytest.mark.parametrize("method", METHODS)
 def test_test_rows_change_nothing(case, method, brief_training):
     """Other test rows and labels, the same models: their validation losses and bytes."""
     table = case.table

@@ -1,6 +1,8 @@
 """The rule of tuning: cheap fits of all settings, few again, the best by validation loss; nothing fitted twice."""
 
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,27 @@ def test_the_final_model_has_seen_all_rows(name):
     assert not np.array_equal(again.outputs(data.X), chosen.outputs(data.X))
     for key in ("stopped", "n_trees"):
         assert again.settings.get(key) == pytest.approx(chosen.settings.get(key), abs=0.1)
+
+
+def perturbed(data):
+    """The same data with other inputs, labels and soft labels in its validation rows."""
+    X, labels, soft_labels = data.X.copy(), data.labels.copy(), data.soft_labels.copy()
+    rows = data.validation_rows
+    X[rows] = np.where(data.kinds > 0, 1.0, 1_000.0 - 3.0 * X[rows])
+    labels[rows], soft_labels[rows] = 1.0 - labels[rows], 1.0 - soft_labels[rows]
+    return replace(data, X=X, labels=labels, soft_labels=soft_labels)
+
+
+@pytest.mark.parametrize("task", ["two classes", "values"])
+@pytest.mark.parametrize("name", TUNED)
+def test_validation_rows_change_nothing_that_is_fitted(name, task):
+    """They choose the setting and the point of early stopping; with both given, the model is the same."""
+    peer, data = PEERS[name], data_of(task)
+    options = {"is_distilled": peer.is_distilled, "seed": 2, "largest": 300, "is_screening": True}
+    kind = peer.kind(data, **options)
+    setting, chosen = kind.fit_all(list(kind.settings(300))[3:4], 300)[0]
+    one, other = (peer.kind(each, **options).fit_again(chosen, setting, 300) for each in (data, perturbed(data)))
+    assert one.loss != other.loss
+    assert {key: array.tobytes() for key, array in one.stored.items()} == {
+        key: array.tobytes() for key, array in other.stored.items()
+    }
