@@ -59,9 +59,9 @@ def compress(
     loss : of a regression: "squared_error" (the default), "absolute_error", or "quantile" with its level ``quantile``
     metric : name of a scorer of scikit-learn by which sketches are chosen, such as "roc_auc" or "average_precision";
         None for the loss
-    sample_weight : (n,) weights of the rows, from 0 up; in small arrays and sparse matrices a row of weight 2 is the
-        same as two rows, and the order of rows has no meaning
-    class_weight : "balanced", or a dictionary from labels to weights
+    sample_weight : (n,) weights of the rows, from 0 up, in the loss and in scores; in small arrays and sparse matrices
+        a row of weight 2 is the same as two rows, and the order of rows has no meaning
+    class_weight : "balanced", or a dictionary from labels to weights; scores do not count them
     effort : "fast", "normal" or "thorough": how many models to train, and for how long
     random_state : seed of everything random; the same seed gives the same bytes
     time_limit : seconds that the call may take, about; fits are then cut short or given up

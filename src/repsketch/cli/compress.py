@@ -94,7 +94,7 @@ def compress(
             data_file, target, drop=drop, use=use, weights=weights, encoding=encoding, needs_target=train
         )
         train_table, test_table = (
-            split_table(table, seed) if test is None else (table, read_test(test, table, encoding))
+            split_table(table, seed) if test is None else (table, read_test(test, table, encoding, weights))
         )
         started, clock, n_rows = time.monotonic(), Clock(time_limit), train_table.n_rows
         if time_limit is not None:

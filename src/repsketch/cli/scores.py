@@ -21,6 +21,7 @@ class Scorer:
     truth : (n,) labels, or values (n,) or (n, C)
     classes : (C,) labels of a classification, or None
     level : of the quantile, for the pinball loss
+    weights : (n,) of the rows, or None for 1
 
     >>> Scorer("accuracy", np.array([1, 3]), np.array(["1", "2"])).score(np.array([[-1.0], [2.0]]))
     0.5
@@ -30,6 +31,7 @@ class Scorer:
     truth: np.ndarray
     classes: np.ndarray | None
     level: float = 0.5
+    weights: np.ndarray | None = None
 
     def score(self, outputs: np.ndarray) -> float:
         """The score of outputs (n, C): log-odds, logits or values."""
@@ -39,29 +41,31 @@ class Scorer:
         if self.classes is None:
             values = as_values(self.truth, outputs.shape)
             if self.metric in BUILT_IN:
-                return float(scores_by(self.metric, values, outputs.astype(np.float64), self.level).mean())
-            return Metric(self.metric, "regression").score(values, outputs)
+                outputs = outputs.astype(np.float64)
+                return float(scores_by(self.metric, values, outputs, self.level, self.weights).mean())
+            return Metric(self.metric, "regression").score(values, outputs, self.weights)
         numbers, n_classes = numbers_of(self.truth, self.classes), len(self.classes)
         if self.metric == ACCURACY:
-            return float(scores_by(ACCURACY, numbers, outputs).mean())
+            return float(scores_by(ACCURACY, numbers, outputs, weights=self.weights).mean())
         labels = np.eye(n_classes)[numbers][:, 1:] if n_classes == 2 else np.eye(n_classes)[numbers]
         is_known = numbers >= 0  # a test row of another class has no place in most metrics
-        return Metric(self.metric, "classification").score(labels[is_known], outputs[is_known])
+        weights = None if self.weights is None else self.weights[is_known]
+        return Metric(self.metric, "classification").score(labels[is_known], outputs[is_known], weights)
 
 
-def scorer_of(sketch: Sketch, truth: np.ndarray) -> Scorer:
+def scorer_of(sketch: Sketch, truth: np.ndarray, weights: np.ndarray | None = None) -> Scorer:
     """A scorer by the metric of the sketch's ``summary``; without one, by accuracy, R2, or MAE of a plain function."""
     from ..compare.scores import ACCURACY, MAE, PINBALL, R2
 
     summary: Any = getattr(sketch, "summary", None)
     if sketch.task == "classification":
         classes = np.arange(max(2, sketch.n_outputs)) if sketch.classes is None else sketch.classes
-        return Scorer(ACCURACY if summary is None else summary.metric, truth, classes)
+        return Scorer(ACCURACY if summary is None else summary.metric, truth, classes, weights=weights)
     metric = (MAE if sketch.task is None else R2) if summary is None else summary.metric
-    if metric != PINBALL:
-        return Scorer(metric, truth, None)
-    level = summary.quantile  # which a file of an earlier version does not have
-    return Scorer(MAE, truth, None) if level is None else Scorer(PINBALL, truth, None, level)
+    level = 0.5 if metric != PINBALL else summary.quantile
+    if level is None:  # in a file of an earlier version
+        metric, level = MAE, 0.5
+    return Scorer(metric, truth, None, level, weights)
 
 
 def numbers_of(truth: np.ndarray, classes: np.ndarray) -> np.ndarray:

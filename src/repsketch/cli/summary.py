@@ -1,14 +1,14 @@
 """The summary of ``repsketch compress``: the sketch, its teacher, and other models of the same bytes."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from ..data.tables import Table
 from ..sketch import Sketch
 from ..teacher import Teacher
-from .scores import Scorer, format_score, predicted_by, scorer_of
+from .scores import format_score, predicted_by, scorer_of
 from .terminal import printable, screen
 
 TRAINING_ROWS, TEST_ROWS = "training rows", "test rows"  # names of the rows that are scored on
@@ -34,7 +34,7 @@ def summarize(
     teacher_nbytes = None if model is None else model.stat().st_size
     found = getattr(sketch, "summary", None)
     compared = [] if found is None else list(found.rows)
-    scorer = scorer_of(sketch, truth)
+    scorer = scorer_of(sketch, truth, test_table.weights)
     return {
         "task": task,
         "classes": None if sketch.classes is None else sketch.classes.tolist(),
@@ -45,9 +45,7 @@ def summarize(
         "n_rows": {"train": train_table.n_rows, "test": test_table.n_rows},
         "teacher": {
             "nbytes": teacher_nbytes,
-            "score": None
-            if test_table.y is None
-            else Scorer(scorer.metric, truth, taught.classes, scorer.level).score(taught.values),
+            "score": None if test_table.y is None else replace(scorer, classes=taught.classes).score(taught.values),
         },
         "sketch": {
             "nbytes": sketch.nbytes,

@@ -36,11 +36,11 @@ def thinned(table: Table, time_limit: float, seed: int) -> Table:
     return table.take(np.sort(np.random.default_rng([seed, 12]).permutation(table.n_rows)[:max_rows]))
 
 
-def read_test(path: Path, table: Table, encoding: str | None) -> Table:
-    """Test rows from another file, with the columns of ``table``."""
-    test = read_table(
-        path, table.target, text=table.text_columns, n_features=table.X.shape[1], encoding=encoding
-    ).ordered_as(table)
+def read_test(path: Path, table: Table, encoding: str | None, weights: str | None = None) -> Table:
+    """Test rows from another file, with the columns of ``table``; their weights are 1 without a column of weights."""
+    test = read_table(path, table.target, text=table.text_columns, n_features=table.X.shape[1], encoding=encoding)
+    has_weights = is_frame(test.X) and weights in test.X.columns
+    test = with_weights(test, weights if has_weights else None).ordered_as(table)
     return replace(test, name=f"rows of {test.name}")
 
 

@@ -29,7 +29,9 @@ def sign_of(metric: str) -> float:
     return -1.0 if metric in (MAE, PINBALL) else 1.0
 
 
-def scores_by(metric: str, truth: np.ndarray, outputs: np.ndarray, level: float = 0.5) -> np.ndarray:
+def scores_by(
+    metric: str, truth: np.ndarray, outputs: np.ndarray, level: float = 0.5, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Numbers (n,), one for each row, whose mean is the score of outputs (n, C).
 
     Parameters
@@ -37,20 +39,25 @@ def scores_by(metric: str, truth: np.ndarray, outputs: np.ndarray, level: float 
     metric : "accuracy", "R2", "MAE" or "pinball loss"
     truth : numbers of classes (n,) for the accuracy, else values (n, C)
     level : of the quantile, for the pinball loss
+    weights : (n,) of the rows, or None for 1
 
     >>> scores_by("MAE", np.array([[1.0], [3.0]]), np.array([[1.5], [3.0]])).tolist()
     [0.5, 0.0]
     """
+    if weights is None or not weights.any():
+        weights = np.ones(len(outputs))
+    weights = weights / weights.mean()
     if metric == ACCURACY:
-        return (to_choice(outputs) == truth).astype(np.float64)
+        return weights * (to_choice(outputs) == truth)
     if metric == PINBALL:
-        return Quantile(truth, level=level).losses(outputs)
+        return weights * Quantile(truth, level=level).losses(outputs)
     if metric == MAE:
-        return np.abs(outputs - truth).mean(axis=1)
-    errors, variances = (outputs - truth) ** 2, truth.var(axis=0)
+        return weights * np.abs(outputs - truth).mean(axis=1)
+    middle = np.average(truth, axis=0, weights=weights)
+    errors, variances = (outputs - truth) ** 2, np.average((truth - middle) ** 2, axis=0, weights=weights)
     shares = 1.0 - errors / np.where(variances > 0, variances, np.inf)
     shares[:, (variances == 0) & errors.any(axis=0)] = 0.0  # of values that never change, as scikit-learn has it
-    return shares.mean(axis=1)
+    return weights * shares.mean(axis=1)
 
 
 def row_scores(data: TrainingData, outputs: np.ndarray) -> np.ndarray:
@@ -62,16 +69,15 @@ def row_scores(data: TrainingData, outputs: np.ndarray) -> np.ndarray:
         return -data.validation_losses((outputs - data.middle) / data.unit)
     labels = data.labels[data.validation_rows]
     truth = classes_of(labels) if data.task == "classification" else labels * data.unit + data.middle
-    return scores_by(metric_of(data), truth, outputs, data.level)
+    return scores_by(metric_of(data), truth, outputs, data.level, data.validation_weights)
 
 
 def score_of(data: TrainingData, outputs: np.ndarray) -> float:
     """The score of outputs (m, C) for the validation rows: the mean of ``row_scores``, or the metric of the user."""
     if data.metric is None:
         return float(row_scores(data, outputs).mean())
-    rows = data.validation_rows
-    weights = None if data.weights is None else data.weights[rows]
-    return data.metric.score(data.labels[rows] * data.unit + data.middle, outputs, weights)
+    labels = data.labels[data.validation_rows] * data.unit + data.middle
+    return data.metric.score(labels, outputs, data.validation_weights)
 
 
 def as_outputs(data: TrainingData, labels: np.ndarray) -> np.ndarray:

@@ -72,7 +72,10 @@ class Goal:
         return weights
 
     def options(self, task: str, labels: np.ndarray, classes: np.ndarray | None) -> dict[str, Any]:
-        """What ``TrainingData.of`` takes: loss, level, weights and metric, for labels (n, C) of this task."""
+        """What ``TrainingData.of`` takes: loss, level, metric and weights, for labels (n, C) of this task.
+
+        Scores count the weights of rows alone, as everywhere in scikit-learn; the loss counts those of classes, too.
+        """
         if task == "classification" and self.loss is not None:
             raise InputError(f"loss={self.loss!r} is for regressions; a classification minimises the log loss.")
         if task == "regression" and self.class_weight is not None:
@@ -80,13 +83,16 @@ class Goal:
         metric = None if self.metric is None else Metric(self.metric, task)
         if metric is not None:
             metric.check(labels)
-        weights = self.row_weights(len(labels))
+        weights = score_weights = self.row_weights(len(labels))
         if self.class_weight is not None and classes is not None:
             of_rows = self._weights_of_classes(labels, classes)[classes_of(labels)]
             weights = of_rows if weights is None else of_rows * weights
         if weights is not None:
             weights = weights / weights.mean()
-        return {"loss": self.loss, "level": self.level, "weights": weights, "metric": metric}
+        return {
+            "loss": self.loss, "level": self.level, "metric": metric, "weights": weights,
+            "score_weights": score_weights,
+        }  # fmt: skip
 
     def reweighted(self, soft_labels: np.ndarray, labels: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
         """Soft labels (n, C) of a teacher as if it had been trained with the weights of classes: Bayes' rule."""

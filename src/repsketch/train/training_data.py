@@ -39,7 +39,8 @@ class TrainingData:
     has_missing : some value is missing, maybe in a row that is not in X
     loss : what is minimised: "log_loss", or one of ``REGRESSION_LOSSES``
     level : of the quantile, with the loss "quantile"
-    weights : (n,) float64 weights of the rows with mean 1, or None for 1
+    weights : (n,) float64 weights of the rows in the loss, with mean 1, or None for 1
+    score_weights : (n,) the same in scores, without weights of classes
     metric : the score that models are chosen by on the validation rows; None for the loss
     """
 
@@ -59,6 +60,7 @@ class TrainingData:
     loss: str = CLASSIFICATION_LOSS
     level: float = 0.5
     weights: np.ndarray | None = None
+    score_weights: np.ndarray | None = None
     metric: Metric | None = None
 
     @classmethod
@@ -75,6 +77,7 @@ class TrainingData:
         loss: str | None = None,
         level: float = 0.5,
         weights: np.ndarray | None = None,
+        score_weights: np.ndarray | None = None,
         metric: Metric | None = None,
     ) -> "TrainingData":
         """Training data from probabilities or raw values (n, C); a fifth of the rows are validation rows.
@@ -110,6 +113,7 @@ class TrainingData:
             CLASSIFICATION_LOSS if task == "classification" else str(loss),
             level,
             weights,
+            score_weights,
             metric,
         )
 
@@ -168,10 +172,10 @@ class TrainingData:
         rows = np.concatenate([np.sort(chosen), self.validation_rows])
         soft_labels = None if self.soft_labels is None else self.soft_labels[rows]
         validation_rows = np.arange(n_train, len(rows))
-        weights = None if self.weights is None else self.weights[rows]
+        weights, score_weights = (None if each is None else each[rows] for each in (self.weights, self.score_weights))
         return replace(
             self, X=self.X[rows], labels=self.labels[rows], soft_labels=soft_labels, weights=weights,
-            validation_rows=validation_rows,
+            score_weights=score_weights, validation_rows=validation_rows,
         )  # fmt: skip
 
     @property
@@ -218,9 +222,13 @@ class TrainingData:
         """
         if self.metric is None:
             return self.validation_objective.losses(outputs)
-        rows = self.validation_rows
-        labels, weights = self.labels[rows], None if self.weights is None else self.weights[rows]
-        return self.metric.losses(labels * self.unit + self.middle, outputs * self.unit + self.middle, weights)
+        labels = self.labels[self.validation_rows] * self.unit + self.middle
+        return self.metric.losses(labels, outputs * self.unit + self.middle, self.validation_weights)
+
+    @property
+    def validation_weights(self) -> np.ndarray | None:
+        """Weights (m,) of the validation rows in scores, or None for 1."""
+        return None if self.score_weights is None else self.score_weights[self.validation_rows]
 
     def _inputs(self, read: Callable[[np.ndarray, np.ndarray], Inputs], kinds: np.ndarray) -> Inputs:
         """How the columns in use become values, by statistics of the training rows."""

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import shutil
 
 import numpy as np
 import polars
@@ -94,14 +95,20 @@ def test_classes_of_few_rows_count_alike(run, people, tmp_path):
 
 
 def test_a_column_of_weights(run, tmp_path):
-    """Ones weigh three times as much as zeros: three quarters of all rows, in teacher and sketch."""
+    """Ones weigh three times as much as zeros: three quarters of all rows, in teacher, sketch and test score."""
     rng = np.random.default_rng(0)
     y = rng.random(800) < 0.5
     polars.DataFrame({"x": rng.normal(size=800), "y": y.astype(int), "w": np.where(y, 3.0, 1.0)}).write_csv(
         tmp_path / "data.csv"
     )
-    result = run("compress", "--train", tmp_path / "data.csv", "-t", "y", "--weights", "w", "-o", tmp_path, *QUICK)
-    assert result.code == 0, result.err
+    shutil.copy(tmp_path / "data.csv", tmp_path / "test.csv")
+    options = ("--train", tmp_path / "data.csv", "-t", "y", "--weights", "w", "-o", tmp_path, "--json", *QUICK)
+    for test in ((), ("--test", tmp_path / "test.csv")):
+        result = run("compress", *options, *test)
+        assert result.code == 0, result.err
+        summary = json.loads(result.out)
+        assert summary["teacher"]["score"] == pytest.approx(0.75, abs=0.08)
+        assert summary["sketch"]["score"] == pytest.approx(0.75, abs=0.08)
     sketch = rs.load(tmp_path / "model.rsk")
     assert sketch.compiled.feature_names == ("x",)
     assert sketch.predict_proba(rng.normal(size=(500, 1)))[:, 1].mean() == pytest.approx(0.75, abs=0.06)

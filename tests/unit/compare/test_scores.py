@@ -1,10 +1,13 @@
 """Scores of rows are in the units of the values, and their mean is the score of scikit-learn."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-from sklearn.metrics import mean_pinball_loss, r2_score, roc_auc_score
+from sklearn.metrics import accuracy_score, mean_absolute_error, mean_pinball_loss, r2_score, roc_auc_score
 
 from repsketch.compare.scores import as_outputs, metric_of, row_scores, score_of, scores_by, sign_of
+from repsketch.train.goal import Goal
 from repsketch.train.metric import Metric
 from repsketch.train.training_data import TrainingData
 
@@ -35,6 +38,42 @@ def test_scores_of_values_by_their_loss():
         expected = r2_score(truth, outputs) if name == "R2" else mean_pinball_loss(truth, outputs, alpha=0.8)
         assert (metric_of(data), sign_of(name)) == (name, sign)
         assert row_scores(data, outputs).mean() == pytest.approx(expected)
+
+
+def test_weights_of_rows_count():
+    rng = np.random.default_rng(3)
+    truth, weights = rng.normal(size=(50, 1)), rng.random(50)
+    outputs = truth + rng.normal(size=truth.shape) * weights[:, None]
+    for name, scorer, level in (
+        ("R2", r2_score, 0.5),
+        ("MAE", mean_absolute_error, 0.5),
+        ("pinball loss", partial(mean_pinball_loss, alpha=0.8), 0.8),
+    ):
+        expected = scorer(truth, outputs, sample_weight=weights)
+        assert scores_by(name, truth, outputs, level, weights).mean() == pytest.approx(expected)
+        assert scores_by(name, truth, outputs, level, np.zeros(50)).mean() == pytest.approx(
+            scores_by(name, truth, outputs, level).mean()
+        )
+    classes = (truth[:, 0] > 0).astype(int)
+    expected = accuracy_score(classes, outputs[:, 0] > 0, sample_weight=weights)
+    assert scores_by("accuracy", classes, outputs, weights=weights).mean() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("metric", [None, "accuracy"])
+def test_weights_of_rows_count_and_those_of_classes_do_not(metric):
+    rng = np.random.default_rng(4)
+    labels, outputs, weights = rng.random((200, 1)).round(), rng.normal(size=(200, 1)), rng.random(200)
+    classes = np.array(["no", "yes"])
+    options = Goal(metric=metric, sample_weight=weights, class_weight={"yes": 9.0}).options(
+        "classification", labels, classes
+    )
+    data = TrainingData.of(np.zeros((200, 1), np.float32), labels, None, "classification", classes=classes, **options)
+    rows = data.validation_rows
+    expected = accuracy_score(labels[rows, 0], outputs[rows, 0] > 0, sample_weight=weights[rows])
+    assert score_of(data, outputs[rows]) == pytest.approx(expected)
+    assert row_scores(data, outputs[rows]).mean() == pytest.approx(expected, abs=0.01)
+    few = data.subset(20, 0)
+    assert score_of(few, outputs[rows]) == pytest.approx(expected)
 
 
 def test_values_that_never_change_are_scored_as_in_scikit_learn():

@@ -74,7 +74,9 @@ def test_weights_of_classes_are_those_of_scikit_learn_with_mean_one():
 
 
 def test_defaults():
-    assert Goal().options("regression", LABELS, None) == {"loss": None, "level": 0.5, "weights": None, "metric": None}
+    assert Goal().options("regression", LABELS, None) == {
+        "loss": None, "level": 0.5, "metric": None, "weights": None, "score_weights": None,
+    }  # fmt: skip
 
 
 def test_soft_labels_follow_the_weights_of_classes():
