@@ -177,15 +177,21 @@ def test_what_ablations_leave(ran):
     refits = {refit for fit in (effort.screening, effort.local_search, effort.final) for refit in fit.refits}
     assert refits == {AS_GROWN}
     stages, network = StageRecipe(0.5, 2, sparsity=0.5), StageRecipe(0.5, 1, "relu")
-    assert ABLATIONS["without thresholds"].change(GreedyRecipe("fine thresholds", 0.5)) is None
-    assert ABLATIONS["without thresholds"].change(stages) == stages
+    coarse, fine = GreedyRecipe("thresholds", 0.5), GreedyRecipe("fine thresholds", 0.5)
+    assert ABLATIONS["without fine thresholds"].change(fine) is ABLATIONS["without greedy rows"].change(coarse) is None
+    for kept in (coarse, stages):
+        assert ABLATIONS["without fine thresholds"].change(kept) == kept
+    assert ABLATIONS["without greedy rows"].change(stages) == stages
     assert ABLATIONS["without stages"].change(stages) is None
     assert ABLATIONS["without sparsity"].change(stages).sparsity == 0.0
     assert ABLATIONS["without hidden stages"].change(stages).n_hidden == 0
     assert ABLATIONS["without hidden stages"].change(network) is ABLATIONS["without networks"].change(network) is None
     assert ABLATIONS["without tables"].change(replace(stages, n_hidden=0)).activation == "relu"
     assert ABLATIONS["without reuse of codes"].change(GreedyRecipe("bits", 0.5)).reuse == 0.0
-    assert len(ABLATIONS["without restarts and long runs"].effort.rungs) == len(EFFORTS["normal"].rungs) - 1
+    assert len(ABLATIONS["without the last round"].effort.rungs) == len(EFFORTS["normal"].rungs) - 1
+    assert ABLATIONS["without restarts"].change(replace(stages, restart=3)) == stages
+    four_bits = replace(stages, first_bits=4, matrix_bits=4)
+    assert ABLATIONS["without a 4-bit first matrix"].change(four_bits) == replace(stages, matrix_bits=4)
 
 
 def test_a_package_that_is_not_there_is_named(monkeypatch):

@@ -32,7 +32,11 @@ class Ablation:
 
 
 def _no(family: str) -> Callable[[Recipe], Recipe | None]:
-    return lambda recipe: None if recipe.family.endswith(family) else recipe
+    return lambda recipe: None if recipe.family == family else recipe
+
+
+def _without_greedy_rows(recipe: Recipe) -> Recipe | None:
+    return None if recipe.is_greedy else recipe
 
 
 def _stages(**values: Any) -> Callable[[Recipe], Recipe]:
@@ -68,12 +72,24 @@ ABLATIONS = {
     "without tables": Ablation(_networks_alone),
     "without networks": Ablation(_without_networks),
     "without sparsity": Ablation(_stages(sparsity=0.0)),
-    "without 4-bit matrices": Ablation(_stages(matrix_bits=8)),
+    "without 4-bit matrices": Ablation(_stages(first_bits=8, matrix_bits=8)),
+    "without a 4-bit first matrix": Ablation(_stages(first_bits=8)),
+    "with tables of 8 alone": Ablation(_stages(n_entries=8)),
+    "with one row a component": Ablation(_stages(rows_per_component=1)),
+    "with one taper": Ablation(_stages(taper=0.7)),
+    "with the whole budget": Ablation(_stages(size=1.0)),
+    "with all columns": Ablation(_stages(columns=1.0)),
+    "with one scaling": Ablation(_stages(scaling="standard")),
     "without noise": Ablation(_stages(noise=0.0)),
     "without decay": Ablation(_stages(weight_decay=0.0)),
-    "without restarts and long runs": Ablation(less=lambda effort: replace(effort, rungs=effort.rungs[:-1])),
+    "with one learning rate": Ablation(_stages(learning_rate=0.02)),
+    "without restarts": Ablation(_stages(restart=0)),
+    "without the last round": Ablation(less=lambda effort: replace(effort, rungs=effort.rungs[:-1])),
+    "without a last training": Ablation(less=lambda effort: replace(effort, max_retrained_rows=0)),
     "with the fast effort": Ablation(less=lambda effort: EFFORTS["fast"]),
-    "without thresholds": Ablation(_no("thresholds")),
+    "without greedy rows": Ablation(_without_greedy_rows),
+    "without coarse thresholds": Ablation(_no("thresholds")),
+    "without fine thresholds": Ablation(_no("fine thresholds")),
     "without seeded bits": Ablation(_no("bits")),
     "without reuse of codes": Ablation(_without_reuse),
     "without refits": Ablation(less=lambda effort: effort.with_fits(lambda fit: replace(fit, refits=(AS_GROWN,)))),
