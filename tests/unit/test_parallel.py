@@ -4,6 +4,7 @@ import os
 import time
 
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from repsketch.parallel import MAX_THREADS, Workers, n_threads
 
@@ -49,3 +50,19 @@ def test_no_more_threads_than_processors(monkeypatch):
 def test_more_threads_where_a_caller_has_work_for_them(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
     assert (n_threads(), n_threads(8), n_threads(100)) == (MAX_THREADS, 8, 64)
+
+
+def test_a_matrix_product_has_one_thread():
+    def n_threads_of_products():
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    with threadpool_limits(3, "blas"):
+        if n_threads_of_products() != {3}:
+            pytest.skip("the library of matrix products has no number of threads")
+        first, second = Workers(2), Workers(2)
+        with first:
+            second.__enter__()
+            assert first.submit(n_threads_of_products).result() == {1}
+        assert second.submit(n_threads_of_products).result() == {1}  # until the last ones have ended
+        second.__exit__()
+        assert n_threads_of_products() == {3}

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import require
 from ..model.numbers import decode_bfloat16, encode_bfloat16
 from ..train.clock import never
 from ..train.objective import Objective
@@ -57,9 +56,7 @@ class Linear(PeerMethod):
 
     def fit(self, shape: Any, settings: list[Settings]) -> list[PeerModel]:
         """A model for each of the settings."""
-        # On a busy machine, threads that wait for each other take most of the time of small products.
-        with require("threadpoolctl", "train").threadpool_limits(1, "blas"):
-            return [self._fit(setting) for setting in settings]
+        return [self._fit(setting) for setting in settings]
 
     def _fit(self, setting: Settings) -> PeerModel:
         data, features = self.data, self.features

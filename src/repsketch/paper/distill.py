@@ -16,7 +16,6 @@ import numpy as np
 from ..checks import check_choice, check_count, check_number
 from ..core import KERNEL_LANES
 from ..data.arrays import iterate_blocks
-from ..errors import require
 from ..lsh import Family, family_named
 from ..lsh.family import check_family
 from ..lsh.generator import MAX_CONCAT, MAX_FEATURES, resolve_seed
@@ -150,11 +149,7 @@ def distill(
     )
     data = collect(model, X, task, classes, progress=progress)
     try:
-        # One BLAS thread: matrices are small, and sums must not depend on the number of threads.
-        with (
-            require("threadpoolctl", "train").threadpool_limits(1, "blas"),
-            Workers(n_threads(_MOST_THREADS)) as workers,
-        ):
+        with Workers(n_threads(_MOST_THREADS)) as workers:
             targets = data.labels.values
             training, validation = _split(len(targets), validation_fraction, seed)
             sample = np.sort(training[:_SAMPLE_ROWS])
