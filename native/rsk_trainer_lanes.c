@@ -1,6 +1,6 @@
 /* rsk_trainer_lanes.c: the loops of the trainer for one instruction set. Compiled once for each, with RSK_ISA_NAME set
- * to its name. Plain C, vectorised by the compiler: no operation is fused, reordered or approximated, so that all
- * instruction sets give the same bits. */
+ * to its name. Plain C, vectorised by the compiler, but for the look-ups of tables: no operation is fused, reordered or
+ * approximated, so that all instruction sets give the same bits. */
 #include <string.h>
 
 #include "rsk_trainer_state.h"

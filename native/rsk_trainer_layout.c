@@ -105,6 +105,12 @@ static void lay_out_layer(rsk_trainer *t, uint32_t k, rsk_arena *a) {
     lay_out_term(t, &layer->linear, layer->z, a);
 }
 
+static void lay_out_sums(rsk_trainer_sums *sums, uint64_t n, uint64_t most_terms, rsk_arena *a) {
+    sums->starts = take(a, n + 1, sizeof(uint32_t));
+    sums->places = take(a, most_terms, sizeof(uint32_t));
+    sums->weights = take(a, most_terms, sizeof(float));
+}
+
 static uint64_t most(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 uint64_t rsk_trainer_lay_out(rsk_trainer *t, uint8_t *memory) {
@@ -128,8 +134,8 @@ uint64_t rsk_trainer_lay_out(rsk_trainer *t, uint8_t *memory) {
         t->counters_now = take(a, n_rows * shape->n_levels * t->n_numbers, sizeof(float));
         t->decode_now = take(a, n_rows * n_outputs, sizeof(float));
         t->decode_backward = take(a, n_rows * n_outputs, sizeof(float));
-        t->directions = take(a, (uint64_t)last->p * t->n_sums, sizeof(float));
-        t->directions_backward = take(a, (uint64_t)last->p * t->n_sums, sizeof(float));
+        lay_out_sums(&t->directions, t->n_sums, (uint64_t)last->p * t->n_sums, a);
+        lay_out_sums(&t->directions_backward, last->p, (uint64_t)last->p * t->n_sums, a);
         t->positions = take(a, n_rows * t->stride, sizeof(float));
         t->reads = take(a, n_rows * t->stride, sizeof(float));
         t->row_slopes = take(a, n_rows * t->stride, sizeof(float));

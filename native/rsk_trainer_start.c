@@ -41,6 +41,33 @@ static void start_layer(rsk_trainer *t, const rsk_trainer_layer *layer, float si
     for (uint64_t i = 0; i < (uint64_t)layer->linear.n * t->shape.n_outputs; i++) t->decays[layer->linear.place + i] = 1.0f;
 }
 
+/* Terms of the rows that read sums of coordinates: entries of their directions that are not 0. */
+static void start_sums(rsk_trainer *t, uint32_t p) {
+    const int8_t *directions = t->shape.directions + (size_t)p * p; /* the rows before read single coordinates */
+    const uint8_t *shifts = t->shape.shifts + p;
+    rsk_trainer_sums *forward = &t->directions, *backward = &t->directions_backward;
+    uint32_t n = 0;
+    for (uint32_t l = 0; l < t->n_sums; l++) {
+        forward->starts[l] = n;
+        for (uint32_t j = 0; j < p; j++)
+            if (directions[l * (size_t)p + j]) {
+                forward->places[n] = j;
+                forward->weights[n++] = (float)directions[l * (size_t)p + j];
+            }
+    }
+    forward->starts[t->n_sums] = n;
+    n = 0;
+    for (uint32_t j = 0; j < p; j++) {
+        backward->starts[j] = n;
+        for (uint32_t l = 0; l < t->n_sums; l++)
+            if (directions[l * (size_t)p + j]) {
+                backward->places[n] = l;
+                backward->weights[n++] = (float)directions[l * (size_t)p + j] / (float)(UINT32_C(1) << shifts[l]);
+            }
+    }
+    backward->starts[p] = n;
+}
+
 void rsk_trainer_start(rsk_trainer *t, const float *first_matrix) {
     const rsk_trainer_shape *shape = &t->shape;
     const rsk_trainer_layer *first = &t->layers[0], *last = &t->layers[t->n_layers - 1];
@@ -66,12 +93,6 @@ void rsk_trainer_start(rsk_trainer *t, const float *first_matrix) {
     for (uint64_t i = 0; i < n_decode; i++) t->decays[t->decode + i] = 1.0f;
     for (uint64_t i = 0; i < n_linear; i++) t->decays[t->linear.place + i] = 1.0f;
     for (uint32_t i = 0; i < shape->n_values; i++) t->inverse_deviations[i] = 1.0f / shape->deviations[i];
-    for (uint32_t l = 0; l < t->n_sums; l++)
-        for (uint32_t j = 0; j < last->p; j++) {
-            const float entry = (float)shape->directions[(size_t)(last->p + l) * last->p + j];
-            t->directions[(size_t)j * t->n_sums + l] = entry;
-            t->directions_backward[(size_t)j * t->n_sums + l] =
-                entry / (float)(UINT32_C(1) << shape->shifts[last->p + l]);
-        }
+    if (shape->n_rows) start_sums(t, last->p);
     for (uint32_t i = 0; i < t->train.n; i++) t->order[i] = i;
 }

@@ -18,6 +18,12 @@ typedef struct {
     int32_t *sums;       /* [n_outputs][stride] when rounded */
 } rsk_trainer_term;
 
+/* Sums of a few numbers each: of weights[k] * in[places[k]], for k from starts[j] up to starts[j + 1]. */
+typedef struct {
+    uint32_t *starts, *places;
+    float *weights;
+} rsk_trainer_sums;
+
 /* A stage. "Now" are the numbers of the present step: integers when rounded, else the parameters. */
 typedef struct {
     uint32_t n, p, activation, n_entries, largest; /* largest: of an entry of the matrix */
@@ -75,8 +81,8 @@ struct rsk_trainer {
     uint64_t counters, decode, offset; /* places */
     float *counters_now, *decode_now, *decode_backward, *offset_now;
     float counter_step, decode_step;
-    float *directions, *directions_backward; /* [p][n_sums] */
-    float *positions, *reads, *row_slopes;   /* [n_rows][stride] */
+    rsk_trainer_sums directions, directions_backward; /* from the p coordinates to n_sums, and back */
+    float *positions, *reads, *row_slopes;            /* [n_rows][stride] */
     int32_t *accumulators;                   /* [n_outputs][stride] */
     rsk_trainer_term linear;
 
