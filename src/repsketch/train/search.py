@@ -54,7 +54,6 @@ MAX_BYTES_PER_ROW, MIN_FEW_BYTES = 4, 512
 MIN_WORK_RATIO = 0.4  # of the work of a step to the usual one: smaller models have no more recipes than this gives
 SMALLER_SHARE = 3  # of the best recipes of a round, one in so many is also tried at half of its bytes
 NESTED_FROM, NESTED_RATIO = 4_096, 4  # bytes above which a search at a quarter of the budget comes first
-N_RETRAINED = 2  # trainings of the chosen recipe on all rows, from different random parameters
 MAX_DRAWS = 200  # of variations for one round; most of them are new
 
 #: The recipe that was chosen, its trial, and all trials.
@@ -311,9 +310,8 @@ class _Search:
     def retrained(self, recipe: Recipe, chosen: Trial) -> Trial:
         """The chosen model trained again on all rows, by the same recipe and for as long.
 
-        Gradient descent starts from several random parameters, and the model with the smallest loss on all rows is
-        taken. The chosen one stays if its own is smaller still, as that of a lucky start may be, or if the training
-        takes too long. Its loss stays the validation loss of the first training. After cross-validation, the first is
+        The chosen one stays if its own loss on all rows is smaller, as that of a lucky start may be, or if the training
+        takes too long. The loss stays the validation loss of the first training. After cross-validation, the first is
         that of the split, stopped early.
         """
         if len(self.folds) > 1 and not recipe.is_greedy:
@@ -321,26 +319,22 @@ class _Search:
         if len(self.data.X) > self.effort.max_retrained_rows or self.clock.is_past(0.9)():
             return chosen
         is_late, data = self.clock.is_past(1.1), self.data.on_all_rows()
-        again = self._fit_again(recipe, chosen, data, is_late, N_RETRAINED)
+        again = self._fit_again(recipe, chosen, data, is_late)
         if again is None or is_late() or again.loss > loss_of(chosen.fitted, data):
             return chosen
         return replace(chosen, retrained=again.model)
 
     def _fit_again(
-        self, recipe: Recipe, chosen: Trial, data: TrainingData, is_late: Callable[[], bool], n_starts: int = 1
+        self, recipe: Recipe, chosen: Trial, data: TrainingData, is_late: Callable[[], bool]
     ) -> Trial | None:
-        """The best fit of the chosen recipe to other rows, for as many steps and greedy rows."""
+        """A fit of the chosen recipe to other rows, for as many steps and greedy rows."""
         refits = () if chosen.refit is None else (chosen.refit,)
         effort = replace(
             self.effort.final, n_rows=ALL, n_steps=chosen.n_steps, work_per_step=np.inf, refits=refits,
             shares=(1.0,), max_rows=chosen.n_rows,
         )  # fmt: skip
-        fitter = RecipeFitter(data, self.budget, self.seed, effort, is_late, count=self.count)
-        starts: list[Recipe] = [recipe]
-        if isinstance(recipe, StageRecipe):
-            starts = [replace(recipe, steps=1.0, restart=recipe.restart + turn) for turn in range(n_starts)]
-        trials = self.workers.map([partial(fitter.fit, start) for start in starts])
-        return min((trial for trial in trials if trial is not None), key=lambda trial: trial.loss, default=None)
+        same = replace(recipe, steps=1.0) if isinstance(recipe, StageRecipe) else recipe
+        return RecipeFitter(data, self.budget, self.seed, effort, is_late, count=self.count).fit(same)
 
 
 def work_at(data: TrainingData, budget: int) -> float:

@@ -257,22 +257,6 @@ def test_a_last_training_that_is_worse_on_all_rows_is_dropped(brief_effort, monk
     assert (chosen.retrained is not None) == is_kept
 
 
-def test_the_last_training_is_the_best_of_several_starts(brief_effort, monkeypatch):
-    given, found = make_data("regression"), []
-    fit = searching.RecipeFitter.fit
-
-    def listed(self, recipe):
-        trial = fit(self, recipe)
-        if self.data.trains_on_all:
-            found.append((trial.loss, trial.model, recipe.restart))
-        return trial
-
-    monkeypatch.setattr(searching.RecipeFitter, "fit", listed)
-    chosen = search(given, 400, progress=False, change=no_greedy, effort=brief_effort)[0]
-    assert len({restart for *_, restart in found}) == 2
-    assert chosen.retrained is min(found, key=lambda each: each[0])[1]
-
-
 @pytest.fixture
 def searched(monkeypatch):
     """The budgets of the searches that are made, one within the other."""
