@@ -23,11 +23,11 @@ KINDS = ("two classes", "three classes", "values")
 
 
 def test_recipes_become_networks_in_int8():
-    tables = StageRecipe(0.5, 0, n_entries=4, rows_per_component=4, first_bits=4, matrix_bits=4, taper=0.5)
+    tables = StageRecipe(0.5, 0, n_entries=4, first_bits=4, matrix_bits=4)
     network, pruned = (Networks(True, is_pruned).network(tables) for is_pruned in (False, True))
     assert network == StageRecipe(0.5, 1, "relu")
     assert pruned == StageRecipe(0.5, 1, "relu", sparsity=MIN_SPARSITY)
-    deep = StageRecipe(0.0, 3, "relu", taper=0.5, sparsity=0.85, learning_rate=0.04)
+    deep = StageRecipe(0.0, 3, "relu", sparsity=0.85, learning_rate=0.04)
     assert Networks(True).network(deep) == replace(deep, sparsity=0.0)
     assert Networks(True, is_pruned=True).network(deep) == deep
     assert Networks(True).network(GreedyRecipe("thresholds", 0.5)) is None

@@ -20,8 +20,6 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "activation": ("table", "relu"),
     "n_hidden": (0, 1, 2, 3),
     "n_entries": (4, 8, 16),
-    "taper": (0.35, 0.5, 0.7, 1.0),
-    "rows_per_component": (1, 2, 4),
     "first_bits": (4, 8),
     "matrix_bits": (4, 8),
     "sparsity": (0.0, 0.3, 0.5, 0.7, 0.85, 0.93),
@@ -39,7 +37,6 @@ WEIGHTS: dict[str, tuple[float, ...]] = {
     "activation": (3, 1),
     "n_hidden": (4, 4, 2, 1),
     "n_entries": (4, 4, 1),
-    "rows_per_component": (4, 2, 1),
     "sparsity": (4, 1, 2, 2, 1, 1),
     "size": (0, 1, 1, 2, 1, 8),
     "steps": (1, 2, 6),
@@ -67,8 +64,6 @@ class StageRecipe:
     n_hidden : hidden stages before the rows, or hidden layers of a network
     activation : "table", with interpolated rows behind the last stage; or "relu", a network without rows
     n_entries : of a table, and levels of a row
-    taper : width of a stage over that of the one before
-    rows_per_component : rows over each coordinate, without hidden stages; those beyond the first read signed sums
     first_bits, matrix_bits : of an entry of the first matrix, and of the others
     sparsity : share of every matrix that is pruned
     size : share of the budget to use
@@ -87,8 +82,6 @@ class StageRecipe:
     n_hidden: int = 1
     activation: str = "table"
     n_entries: int = 8
-    taper: float = 0.7
-    rows_per_component: int = 1
     first_bits: int = 8
     matrix_bits: int = 8
     sparsity: float = 0.0
@@ -135,7 +128,7 @@ def _designed(data: TrainingData) -> Iterator[StageRecipe]:
     yield from (replace(plain, n_hidden=n, n_entries=entries) for n in (1, 0, 2))
     yield replace(plain, n_hidden=2, activation="relu")
     yield replace(plain, n_hidden=0, n_entries=4, first_bits=4, mixture=0.0, learning_rate=0.04)
-    yield replace(plain, n_hidden=0, n_entries=entries, rows_per_component=2, weight_decay=0.3)
+    yield replace(plain, n_hidden=0, n_entries=entries, weight_decay=0.3)
     if data.n_values >= WIDE:
         yield from (replace(plain, n_hidden=n, sparsity=0.7, n_entries=entries) for n in (0, 1))
         yield replace(plain, n_hidden=1, activation="relu", sparsity=0.7)
@@ -143,7 +136,7 @@ def _designed(data: TrainingData) -> Iterator[StageRecipe]:
     yield replace(plain, n_hidden=0, size=0.25, weight_decay=0.3)
     if has_numbers(data):
         yield replace(plain, n_hidden=0, n_entries=4, scaling="common")
-    yield replace(plain, n_hidden=2, n_entries=4, taper=0.5, learning_rate=0.04)
+    yield replace(plain, n_hidden=2, n_entries=4, learning_rate=0.04)
     yield replace(plain, n_hidden=1, activation="relu", weight_decay=0.3)
     for mixture, n_hidden in product((0.0, 0.9) if data.soft_labels is not None else (), (0, 1)):
         yield replace(plain, n_hidden=n_hidden, mixture=mixture)
@@ -186,11 +179,9 @@ def smaller(recipe: StageRecipe) -> StageRecipe | None:
 
 def _matters(name: str, recipe: StageRecipe, data: TrainingData) -> bool:
     """True if another value of this hyper-parameter gives another model."""
-    if name in ("n_entries", "rows_per_component") and recipe.activation == "relu":
+    if name == "n_entries" and recipe.activation == "relu":
         return False
-    if name == "rows_per_component" and recipe.n_hidden:
-        return False
-    if name in ("taper", "matrix_bits") and recipe.n_hidden == 0:
+    if name == "matrix_bits" and recipe.n_hidden == 0:
         return False
     if name == "mixture" and data.soft_labels is None:
         return False

@@ -9,6 +9,7 @@ from .stage_recipes import StageRecipe
 from .stage_shape import NetworkHead, RowsHead, Shape, StageShape
 
 MAX_WIDTH = 1_024  # of the first stage
+TAPER = 0.7  # width of a stage over that of the one before
 OFFSET_SHARE = 32  # offsets of three and more classes are stored where they take at most 1 in so many bytes
 _N_SPARSITIES = 64  # between none and that of the recipe
 
@@ -55,7 +56,7 @@ class StageSizes:
         """The shape whose first stage has this width."""
         recipe, n_outputs = self.recipe, self.n_outputs
         n_stages = recipe.n_hidden + (recipe.activation == "table")
-        widths = [max(1, round(width * recipe.taper**k)) for k in range(n_stages)]
+        widths = [max(1, round(width * TAPER**k)) for k in range(n_stages)]
         bits = [recipe.first_bits, *[recipe.matrix_bits] * (n_stages - 1)]
         # A linear term that takes more bytes than the first matrix is not worth them.
         has_linear = n_outputs <= self.inputs.n_values
@@ -66,8 +67,7 @@ class StageSizes:
         hidden = tuple(replace(plain, width=widths[k], matrix_bits=bits[k]) for k in range(recipe.n_hidden))
         if recipe.activation == "relu":
             return Shape(hidden, NetworkHead(), has_offset)
-        n_rows = widths[-1] * (1 if hidden else recipe.rows_per_component)
-        head = RowsHead(widths[-1], n_rows, recipe.n_entries, n_outputs > 2, has_linear, bits[-1], sparsity)
+        head = RowsHead(widths[-1], widths[-1], recipe.n_entries, n_outputs > 2, has_linear, bits[-1], sparsity)
         return Shape(hidden, head, has_offset)
 
 

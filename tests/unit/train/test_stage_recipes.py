@@ -96,7 +96,7 @@ def test_variations_are_near_and_reach_everything():
 
 def test_values_of_two_parents_are_mixed():
     """A value is that of one of them or next to it, and both parents have their part."""
-    parents = [StageRecipe(0.0, 0, learning_rate=0.005, taper=0.35), StageRecipe(0.9, 3, learning_rate=0.04, taper=1.0)]
+    parents = [StageRecipe(0.0, 0, learning_rate=0.005, size=0.06), StageRecipe(0.9, 3, learning_rate=0.04, size=1.0)]
     data, rng = make_data(), np.random.default_rng(5)
     children = [vary(parents, data, rng) for _ in range(300)]
     assert {0.005, 0.04} <= {child.learning_rate for child in children}
@@ -112,9 +112,9 @@ def test_what_does_not_matter_is_not_varied():
     )
     rng = np.random.default_rng(4)
     for recipe, fixed in (
-        (StageRecipe(0.0, 1, "relu"), {"n_entries", "rows_per_component", "mixture", "scaling"}),
-        (StageRecipe(0.0, 0), {"taper", "matrix_bits", "mixture", "scaling"}),
-        (StageRecipe(0.0, 2), {"rows_per_component", "mixture", "scaling"}),
+        (StageRecipe(0.0, 1, "relu"), {"n_entries", "mixture", "scaling"}),
+        (StageRecipe(0.0, 0), {"matrix_bits", "mixture", "scaling"}),
+        (StageRecipe(0.0, 2), {"mixture", "scaling"}),
     ):
         changed = set()
         for _ in range(300):

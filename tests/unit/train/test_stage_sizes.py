@@ -17,9 +17,8 @@ DATA = TrainingData.of(X, 100.0 + 7.0 * WAVE, None, "regression")
 CLASSES = TrainingData.of(X, np.eye(5)[RNG.integers(0, 5, 500)], None, "classification")
 RECIPES = {
     "rows": StageRecipe(0.0, 0),
-    "sums": StageRecipe(0.0, 0, rows_per_component=4),
     "tables": StageRecipe(0.0, 2, n_entries=4, matrix_bits=4),
-    "network": StageRecipe(0.0, 2, "relu", taper=0.5),
+    "network": StageRecipe(0.0, 2, "relu"),
     "pruned": StageRecipe(0.0, 1, sparsity=0.5),
     "common": StageRecipe(0.0, 1, scaling="common"),
     "small first": StageRecipe(0.0, 1, first_bits=4),
@@ -80,9 +79,8 @@ def test_a_shape_follows_its_recipe():
     rows = tables.rows
     assert (rows.n_rows, rows.n_levels, rows.factored, rows.has_linear) == (5, 4, False, True)
     assert shape("small first", 10).matrix_bits == (4, 8)
-    assert shape("sums", 6).rows.n_rows == 24
     network = shape("network", 10)
-    assert (network.widths, network.rows) == ((10, 5), None)
+    assert (network.widths, network.rows) == ((10, 7), None)
     assert shape("pruned", 10).sparsities == (0.5, 0.5)
     classes = shape("rows", 10, CLASSES)
     assert (classes.rows.factored, classes.rows.has_linear) == (True, False)  # five outputs, three columns

@@ -18,9 +18,8 @@ WAVE = np.sin(2.0 * X[:, :1]) + 0.1 * X[:, 1:2]
 DATA = TrainingData.of(X, 100.0 + 7.0 * WAVE, None, "regression")
 RECIPES = {
     "rows": StageRecipe(0.0, 0),
-    "sums": StageRecipe(0.0, 0, rows_per_component=4),
     "tables": StageRecipe(0.0, 2, n_entries=4, matrix_bits=4),
-    "network": StageRecipe(0.0, 2, "relu", taper=0.5),
+    "network": StageRecipe(0.0, 2, "relu"),
     "pruned": StageRecipe(0.0, 1, sparsity=0.5),
     "common": StageRecipe(0.0, 1, scaling="common"),
 }

@@ -75,8 +75,6 @@ ABLATIONS = {
     "without 4-bit matrices": Ablation(_stages(first_bits=8, matrix_bits=8)),
     "without a 4-bit first matrix": Ablation(_stages(first_bits=8)),
     "with tables of 8 alone": Ablation(_stages(n_entries=8)),
-    "with one row a component": Ablation(_stages(rows_per_component=1)),
-    "with one taper": Ablation(_stages(taper=0.7)),
     "with the whole budget": Ablation(_stages(size=1.0)),
     "with all columns": Ablation(_stages(columns=1.0)),
     "with one scaling": Ablation(_stages(scaling="standard")),

@@ -88,9 +88,9 @@ class Networks:
             return None
         plain, n_hidden = StageRecipe(recipe.mixture), max(1, recipe.n_hidden)
         return replace(
-            recipe, activation="relu", n_hidden=n_hidden, taper=recipe.taper if n_hidden > 1 else plain.taper,
+            recipe, activation="relu", n_hidden=n_hidden,
             sparsity=max(MIN_SPARSITY, recipe.sparsity) if self.is_pruned else 0.0, first_bits=8, matrix_bits=8,
-            n_entries=plain.n_entries, rows_per_component=plain.rows_per_component,
+            n_entries=plain.n_entries,
         )  # fmt: skip
 
     def stored(self, data: TrainingData, trial: Trial) -> PeerModel:
