@@ -154,7 +154,7 @@ def test_tables_that_come_in_packages():
     assert [name for name, dataset in data.DATASETS.items() if dataset.is_set_aside] == ["magic", "diamonds"]
 
 
-FAST = ("without seeded bits", "without stages", "without networks", "without refits")
+FAST = ("without fine thresholds", "without stages", "without networks", "without refits")
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_ablations_are_sketches_within_the_budget(method, ran, brief_training):
     found = run_job(Job("wine", 0, method, (300,), is_quick=True), cache)["found"]["300"]
     assert found["nbytes"] <= 300
     assert found["score"] > 0.6
-    names = {"without seeded bits": "bits", "without stages": "stage", "without networks": "ReLU"}
+    names = {"without fine thresholds": "fine", "without stages": "stage", "without networks": "ReLU"}
     assert names.get(method, "nothing") not in found["settings"]["name"]
 
 
@@ -187,7 +187,7 @@ def test_what_ablations_leave(ran):
     assert ABLATIONS["without hidden stages"].change(stages).n_hidden == 0
     assert ABLATIONS["without hidden stages"].change(network) is ABLATIONS["without networks"].change(network) is None
     assert ABLATIONS["without tables"].change(replace(stages, n_hidden=0)).activation == "relu"
-    assert ABLATIONS["without reuse of codes"].change(GreedyRecipe("bits", 0.5)).reuse == 0.0
+    assert ABLATIONS["without reuse of codes"].change(GreedyRecipe("thresholds", 0.5)).reuse == 0.0
     assert len(ABLATIONS["without the last round"].effort.rungs) == len(EFFORTS["normal"].rungs) - 1
     assert ABLATIONS["without restarts"].change(replace(stages, restart=3)) == stages
     four_bits = replace(stages, first_bits=4, matrix_bits=4)

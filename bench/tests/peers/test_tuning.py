@@ -1,6 +1,5 @@
 """The rule of tuning: cheap fits of all settings, few again, the best by validation loss; nothing fitted twice."""
 
-
 from dataclasses import replace
 
 import numpy as np

@@ -15,7 +15,7 @@ from ..train.fitter import MAX_ENTRIES
 from ..train.recipes import has_numbers
 from ..train.stage_recipes import FEW_ROWS, VALUES, StageRecipe
 from ..train.stage_shape import NetworkHead, Shape, StageShape
-from ..train.stage_sizes import MAX_WIDTH
+from ..train.stage_sizes import MAX_WIDTH, TAPER
 from ..train.stage_trials import StageRows, StageTrials
 from ..train.training_data import TrainingData
 from .features import varying_columns
@@ -26,13 +26,13 @@ from .tuning import N_SCREENED, PeerMethod, Settings, tune_each
 SCREENING_STEPS, FINAL_STEPS = 1_500, 12_000  # of a small network; larger ones are trained for fewer
 MAX_UNITS = MAX_WIDTH  # of the first layer, as in our own models
 #: Hyper-parameters that are drawn at random, with the values of our own search.
-DRAWN = ("taper", "learning_rate", "weight_decay", "noise")
-N_HIDDEN, TAPER = (1, 2, 3), 0.7
+DRAWN = ("learning_rate", "weight_decay", "noise")
+N_HIDDEN = (1, 2, 3)
 _MAX_DRAWS = 1_000
 
 
 class Network(PeerMethod):
-    """Networks whose hidden layers become narrower by a factor, the "taper". Settings are fields of ``StageRecipe``."""
+    """Networks whose hidden layers become narrower by a factor. Settings are fields of ``StageRecipe``."""
 
     name = "int8 network"
     pack, unpack = staticmethod(pack_dense), staticmethod(unpack_dense)
@@ -69,7 +69,7 @@ class Network(PeerMethod):
         data = self.data
         is_few = data.task == "classification" and len(data.train_rows) < FEW_ROWS * data.n_columns
         plain = {
-            "n_hidden": 2, "taper": TAPER, "learning_rate": 0.02, "weight_decay": 0.03, "noise": 0.3 if is_few else 0.0,
+            "n_hidden": 2, "learning_rate": 0.02, "weight_decay": 0.03, "noise": 0.3 if is_few else 0.0,
             "scaling": "standard", "mixture": self.mixtures[0],
         }  # fmt: skip
         changes: list[Settings] = [
@@ -83,8 +83,7 @@ class Network(PeerMethod):
         """A setting at random."""
         choices = {name: VALUES[name] for name in DRAWN}
         choices |= {"n_hidden": N_HIDDEN, "scaling": self._scalings, "mixture": self.mixtures}
-        setting = {name: values[int(rng.integers(len(values)))] for name, values in choices.items()}
-        return setting | {"taper": TAPER} if setting["n_hidden"] == 1 else setting  # of one layer it means nothing
+        return {name: values[int(rng.integers(len(values)))] for name, values in choices.items()}
 
     @property
     def _scalings(self) -> tuple[str, ...]:
@@ -152,11 +151,11 @@ class Network(PeerMethod):
 def shape_of(setting: Settings, width: int) -> Shape:
     """The shape whose first layer has this width.
 
-    >>> shape_of({"n_hidden": 3, "taper": 0.5}, 8).widths
-    (8, 4, 2)
+    >>> shape_of({"n_hidden": 3}, 10).widths
+    (10, 7, 5)
     """
     sparsity, n_hidden = setting.get("sparsity", 0.0), setting["n_hidden"]
-    widths = (max(1, round(width * setting["taper"] ** k)) for k in range(n_hidden))
+    widths = (max(1, round(width * TAPER**k)) for k in range(n_hidden))
     return Shape(tuple(StageShape(p, "relu", sparsity=sparsity) for p in widths), NetworkHead())
 
 

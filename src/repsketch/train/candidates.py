@@ -1,10 +1,9 @@
-"""Codes that greedy rows are chosen from: thresholds on single columns, or the seeded bits of a pool.
+"""Codes that greedy rows are chosen from: thresholds on single columns.
 
 Takes a slope, a curvature and a bucket for every row of data; hands on the gain of every code: how much a Newton step
 reduces the loss after the code has split the buckets.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,41 +16,7 @@ from ..model.inputs import BOOLEAN
 
 MAX_BORDERS = 63  # of a numeric column
 MAX_CATEGORIES = 254  # categories of a column that have a code
-_EXACT = 1 << 24  # integers up to which float32 is exact
-_TINY = 1e-30
 _WORTH_A_THREAD = 1 << 18  # entries to count; with fewer, starting a thread takes as long
-
-
-class Candidates(ABC):
-    """Codes over n rows of data, numbered from 0."""
-
-    @property
-    @abstractmethod
-    def n_codes(self) -> int:
-        """Number of codes, P."""
-
-    @abstractmethod
-    def gains(self, buckets: np.ndarray, n_buckets: int, numbers: np.ndarray, strength: float) -> np.ndarray:
-        """Gain of every code.
-
-        Parameters
-        ----------
-        buckets : (n,) uint8
-        numbers : (n, 2 C) float32, slopes and then curvatures
-        strength : added to every sum of curvatures
-
-        Returns
-        -------
-        (P,) float64: sum of G**2 / (H + strength) over both halves of all buckets and all outputs
-        """
-
-    @abstractmethod
-    def bits(self, code: int) -> np.ndarray:
-        """The code's bit for every row, uint8 (n,)."""
-
-    @abstractmethod
-    def take(self, rows: np.ndarray) -> "Candidates":
-        """The same codes over some of the rows."""
 
 
 def gain_of_sums(sums: np.ndarray, strength: float) -> np.ndarray:
@@ -62,45 +27,7 @@ def gain_of_sums(sums: np.ndarray, strength: float) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Bits(Candidates):
-    """Codes given as bits, uint8 (P, n): one matrix product gives all gains."""
-
-    table: np.ndarray
-
-    @property
-    def n_codes(self) -> int:
-        """Number of codes, P."""
-        return len(self.table)
-
-    @cached_property
-    def _floats(self) -> np.ndarray:
-        return self.table.astype(np.float32)
-
-    def gains(self, buckets: np.ndarray, n_buckets: int, numbers: np.ndarray, strength: float) -> np.ndarray:
-        """Gain of every code.
-
-        Slopes and curvatures are rounded to integers whose sums float32 holds exactly. The product then does not
-        depend on the order of its sums, which differs between processors: the same rows are chosen on all of them.
-        """
-        n, width = numbers.shape
-        steps = np.maximum(np.abs(numbers).max(axis=0), _TINY).astype(np.float64) / (_EXACT // n)
-        by_bucket = np.zeros((n, n_buckets, width), np.float32)
-        by_bucket[np.arange(n), buckets] = np.rint(numbers / steps)
-        total = by_bucket.sum(axis=0, dtype=np.float64) * steps
-        ones = (self._floats @ by_bucket.reshape(n, -1)).reshape(-1, n_buckets, width).astype(np.float64) * steps
-        return (gain_of_sums(ones, strength) + gain_of_sums(total - ones, strength)).sum(axis=1)
-
-    def bits(self, code: int) -> np.ndarray:
-        """The code's bit for every row."""
-        return self.table[code]
-
-    def take(self, rows: np.ndarray) -> "Bits":
-        """The same codes over some of the rows."""
-        return Bits(np.ascontiguousarray(self.table[:, rows]))
-
-
-@dataclass(frozen=True, eq=False)
-class Thresholds(Candidates):
+class Thresholds:
     """Codes "value >= border" of single numeric columns and "is this category", found by histograms.
 
     Attributes
@@ -173,7 +100,18 @@ class Thresholds(Candidates):
         return ThreadPoolExecutor(1)
 
     def gains(self, buckets: np.ndarray, n_buckets: int, numbers: np.ndarray, strength: float) -> np.ndarray:
-        """Gain of every code."""
+        """Gain of every code.
+
+        Parameters
+        ----------
+        buckets : (n,) uint8
+        numbers : (n, 2 C) float32, slopes and then curvatures
+        strength : added to every sum of curvatures
+
+        Returns
+        -------
+        (P,) float64: sum of G**2 / (H + strength) over both halves of all buckets and all outputs
+        """
         count = require_native().train_gains
         starts, rows, bins, usual, is_category = self._listed
         gains = np.empty(self.n_codes)
@@ -196,7 +134,7 @@ class Thresholds(Candidates):
         return gains
 
     def bits(self, code: int) -> np.ndarray:
-        """The code's bit for every row."""
+        """The code's bit for every row, uint8 (n,)."""
         column = self.column_of(code)
         place = code - self.starts[column]
         bins = self.bins[column]

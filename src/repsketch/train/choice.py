@@ -47,13 +47,8 @@ def smallest_of_the_best(found: Fitted) -> tuple[Recipe, Trial]:
 
 
 def best_of_race(raced: Fitted, data: TrainingData, budget: int) -> list[Any]:
-    """The greedy recipes close to the best at few bytes and, with much room, as many deeper ones.
-
-    Of rows over seeded bits, which take the longest to grow, only the best recipe.
-    """
-    close = close_to_best(raced, data)
-    bits = [recipe for recipe in close if recipe.family == "bits"]
-    best = [recipe for recipe in close if recipe not in bits[1:]]
+    """The greedy recipes close to the best at few bytes and, with much room, as many deeper ones."""
+    best = close_to_best(raced, data)
     return [*best, *(replace(recipe, n_concat=DEEP_CONCAT) for recipe in best)] if budget > FEWER_ROWS_FROM else best
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from .families import MAX_BIT_BYTES
 from .stage_work import WORK_PER_STEP
 from .trials import MAX_ROWS, PATIENCE, Refit
 
@@ -33,7 +32,6 @@ class FitEffort:
     shares : shares of the greedy rows to try
     max_rows : greedy rows, at most
     patience : greedy rows without a gain in validation loss before growing stops
-    max_bit_bytes : bytes of rows over seeded bits, at most
     """
 
     n_rows: int
@@ -42,7 +40,6 @@ class FitEffort:
     shares: tuple[float, ...] = (1.0,)
     max_rows: int = MAX_ROWS
     patience: int = PATIENCE
-    max_bit_bytes: int = MAX_BIT_BYTES
     work_per_step: float = WORK_PER_STEP
 
 

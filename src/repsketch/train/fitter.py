@@ -10,7 +10,7 @@ from threading import Lock
 from ..errors import InputError
 from .clock import OutOfTime, never
 from .effort import FitEffort
-from .families import CodeFamily, bit_family, threshold_family
+from .families import CodeFamily, threshold_family
 from .recipes import GreedyRecipe
 from .stage_recipes import StageRecipe
 from .stage_shape import Shape
@@ -60,7 +60,6 @@ class RecipeFitter:
                 make: dict[str, Callable[[], CodeFamily]] = {
                     "thresholds": lambda: threshold_family(self.data, self.data.ranged),
                     "fine thresholds": lambda: threshold_family(self.data, self.data.finely_ranged),
-                    "bits": lambda: bit_family(self.data, self.seed),
                 }
                 self._families[name] = make[name]()
             return self._families[name]
@@ -88,9 +87,8 @@ class RecipeFitter:
 
     def _grow(self, recipe: GreedyRecipe) -> Trial | None:
         effort, family = self.effort, self._family(recipe.family)
-        budget = min(self.budget, effort.max_bit_bytes) if family.name == "bits" else self.budget
         greedy = GreedyTrials(
-            self.data, family, recipe.n_concat, recipe.shrinkage, recipe.mixture, recipe.counter_type, budget,
+            self.data, family, recipe.n_concat, recipe.shrinkage, recipe.mixture, recipe.counter_type, self.budget,
             recipe.reuse, self.seed, effort.max_rows, self.is_late, self.min_rows, effort.patience,
         )  # fmt: skip
         return greedy.best(effort.refits, effort.shares)

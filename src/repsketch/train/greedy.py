@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..progress import track
-from .candidates import Candidates, gain_of_sums
+from .candidates import Thresholds, gain_of_sums
 from .objective import Objective
 
 MIN_STEP = 1e-3  # a row whose counters are all smaller is not worth its bytes
@@ -39,7 +39,7 @@ class GreedyRows:
 
 
 def grow_rows(
-    candidates: Candidates,
+    candidates: Thresholds,
     objective: Objective,
     n_rows: int,
     n_concat: int,
@@ -107,7 +107,7 @@ def grow_rows(
 
 
 def choose_codes(
-    candidates: Candidates,
+    candidates: Thresholds,
     numbers: np.ndarray,
     n_concat: int,
     strength: float,

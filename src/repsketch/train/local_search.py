@@ -5,7 +5,6 @@ from itertools import chain, count
 from typing import Any
 
 from .choice import Fitted, by_loss
-from .families import MAX_BIT_BYTES
 from .fitter import Recipe
 from .recipes import GreedyRecipe
 from .trials import Trial
@@ -16,7 +15,7 @@ def local_search(
     near: Callable[[Any], Iterable[Any]],
     fit: Callable[[Any], Trial | None],
     leaders: Callable[[Fitted], list[Any]],
-    cost: Callable[[Any], float],
+    cost: float,
     max_cost: float,
 ) -> Fitted:
     """Trials on the way from ``starts`` to neighbours of the best recipe so far, by rising validation loss.
@@ -25,12 +24,12 @@ def local_search(
     ----------
     near : the neighbours of a recipe
     leaders : of the trials so far, the recipes whose neighbours are tried next, in turns
-    cost, max_cost : no further fit is made once all fits together cost ``max_cost``
+    cost : of a fit; no further one is made once all fits together cost ``max_cost``
     """
     seen: dict[Recipe, Trial | None] = {recipe: fit(recipe) for recipe in starts}
     for turn in count():
         found = by_loss(seen.items())
-        if not found or sum(cost(recipe) for recipe, _ in found) >= max_cost:
+        if not found or cost * len(found) >= max_cost:
             break
         leading = leaders(found)
         leader = leading[turn % len(leading)]
@@ -43,12 +42,10 @@ def local_search(
     return found
 
 
-def cost_of(recipe: GreedyRecipe, budget: int) -> float:
+def cost_of(budget: int) -> float:
     """About how long a fit in the local search takes, in thirds of a second.
 
-    >>> [cost_of(GreedyRecipe(family, 0.5), 4096) for family in ("thresholds", "bits")]
-    [3.0, 8.0]
+    >>> [cost_of(budget) for budget in (512, 2048, 65536)]
+    [1.0, 2.0, 3.0]
     """
-    if recipe.family == "bits":
-        return min(max(2.0, budget / 512), MAX_BIT_BYTES / 512)
     return min(max(1.0, budget / 1024), 3.0)

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import numpy as np
-
 from ..model.inputs import NUMERIC
 from .training_data import TrainingData
 
@@ -23,7 +21,7 @@ class GreedyRecipe:
 
     Attributes
     ----------
-    family : "thresholds" of one byte, "fine thresholds" of two, or "bits": the codes that rows are chosen from
+    family : "thresholds" of one byte or "fine thresholds" of two: the codes that rows are chosen from
     mixture : weight of the soft labels in the loss; the labels have the rest
     n_concat, shrinkage : codes a row, and the share of a Newton step that each row takes
     reuse : share by which the gain of a code grows if an earlier row has it already
@@ -44,9 +42,8 @@ class GreedyRecipe:
         return self.family
 
     def __str__(self) -> str:
-        codes = "random bits" if self.family == "bits" else self.family
         sizes = f"{self.n_concat} per row, learning rate {self.shrinkage:g}, {self.counter_type}"
-        return f"greedy rows over {codes} ({sizes})"
+        return f"greedy rows over {self.family} ({sizes})"
 
 
 def has_numbers(data: TrainingData) -> bool:
@@ -54,25 +51,13 @@ def has_numbers(data: TrainingData) -> bool:
     return bool((data.kinds == NUMERIC).any())
 
 
-def has_many_booleans(data: TrainingData) -> bool:
-    """True if at least half of the columns in use are boolean or categorical."""
-    kinds = data.kinds if data.columns is None else data.kinds[data.columns]
-    return bool(2 * np.count_nonzero(kinds != NUMERIC) >= len(kinds))
-
-
 def first_greedy_recipes(data: TrainingData) -> Iterator[GreedyRecipe]:
-    """A recipe of every family to screen, with and without the teacher.
-
-    Seeded bits, which take the longest to choose from, are for columns of zeros and ones: for sums of numbers, stages
-    are better.
-    """
+    """A recipe of every family to screen, with and without the teacher."""
     mixture = MIXTURES[data.task]
     counter_type = "int4" if data.task == "classification" else "int8"
-    fine, bits = (has_numbers(data), "fine thresholds"), (has_many_booleans(data), "bits")
-    for family in ("thresholds", *(name for is_tried, name in (fine, bits) if is_tried)):
-        reuse = 0.0 if family == "bits" else GreedyRecipe.reuse
+    for family in ("thresholds", "fine thresholds") if has_numbers(data) else ("thresholds",):
         for share in (mixture, 0.0) if data.soft_labels is not None else (mixture,):
-            yield GreedyRecipe(family, share, counter_type=counter_type, reuse=reuse)
+            yield GreedyRecipe(family, share, counter_type=counter_type)
 
 
 def greedy_neighbours(recipe: GreedyRecipe, data: TrainingData) -> Iterator[GreedyRecipe]:
@@ -84,8 +69,6 @@ def greedy_neighbours(recipe: GreedyRecipe, data: TrainingData) -> Iterator[Gree
         "reuse": REUSES,
         "counter_type": COUNTER_TYPES,
     }
-    if recipe.family == "bits":  # their codes come from the seed: a new one takes no bytes
-        del values["reuse"]
     if data.soft_labels is None:
         del values["mixture"]
     for name, choices in values.items():

@@ -52,7 +52,7 @@ USUAL_WIDTH = 500  # values times outputs; of wider tables fewer greedy rows and
 #: Where training rows are few, larger models than this do not generalise better: bytes for each row, and in all.
 MAX_BYTES_PER_ROW, MIN_FEW_BYTES = 4, 512
 MIN_WORK_RATIO = 0.4  # of the work of a step to the usual one: smaller models have no more recipes than this gives
-SMALLER_SHARE = 3  # of the best recipes of a round, one in so many is also tried at half of its bytes
+SMALLER_SHARE = 3  # at large budgets one in so many of the best recipes of a round is also tried at half of its bytes
 NESTED_FROM, NESTED_RATIO = 4_096, 4  # bytes above which a search at a quarter of the budget comes first
 MAX_DRAWS = 200  # of variations for one round; most of them are new
 
@@ -271,21 +271,22 @@ class _Search:
         if not best:
             return []
         restarts = (replace(source, restart=source.restart + 1 + turn) for turn in range(MAX_DRAWS) for source in best)
-        shrunk = filter(None, map(smaller, best[: max(1, len(best) // SMALLER_SHARE)]))
-        variations = chain(shrunk, (vary(best, self.folds[0], self.rng) for _ in range(MAX_DRAWS)))
+        shrunk = filter(None, map(smaller, best[: max(1, len(best) // SMALLER_SHARE)])) if self.is_large else ()
+        varied_ones = (vary(best, self.folds[0], self.rng, is_large=self.is_large) for _ in range(MAX_DRAWS))
+        variations = chain(shrunk, varied_ones)
         known = [recipe for recipe, _ in previous]
         return best + self._fitting(restarts if is_last else variations, rung.n_recipes - len(best), known)
 
     def _search_locally(self, starts: list[GreedyRecipe]) -> Fitted:
-        data, budget = self.data, self.budget
-        n_rows = min(max(self.effort.local_search.n_rows, MAX_WORK // budget), self.max_train_rows)
+        data, cost = self.data, cost_of(self.budget)
+        n_rows = min(max(self.effort.local_search.n_rows, MAX_WORK // self.budget), self.max_train_rows)
         fitter = self._fitter(replace(self.effort.local_search, n_rows=n_rows), 0.6)
         return local_search(
             starts,
             lambda recipe: self._changed(greedy_neighbours(recipe, data)),
-            lambda recipe: self._fit((fitter, recipe, 0.5, cost_of(recipe, budget))),
+            lambda recipe: self._fit((fitter, recipe, 0.5, cost)),
             lambda found: varied(close_to_best(found, data, LEADER_SHARE), N_LEADERS),
-            lambda recipe: cost_of(recipe, budget),
+            cost,
             self.effort.max_cost,
         )
 

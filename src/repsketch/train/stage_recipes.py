@@ -38,7 +38,7 @@ WEIGHTS: dict[str, tuple[float, ...]] = {
     "n_hidden": (4, 4, 2, 1),
     "n_entries": (4, 4, 1),
     "sparsity": (4, 1, 2, 2, 1, 1),
-    "size": (0, 1, 1, 2, 1, 8),
+    "size": (0, 0, 0, 0, 0, 1),
     "steps": (1, 2, 6),
     "columns": (1, 1, 2, 8),
     "noise": (4, 1, 1, 1, 1),
@@ -155,11 +155,16 @@ def draw(
     return recipe if recipe.n_hidden or recipe.activation == "table" else replace(recipe, n_hidden=1)
 
 
-def vary(parents: Sequence[StageRecipe], data: TrainingData, rng: np.random.Generator) -> StageRecipe:
-    """A recipe whose values are those of two of the parents at random, some moved to a neighbouring value."""
+def vary(
+    parents: Sequence[StageRecipe], data: TrainingData, rng: np.random.Generator, *, is_large: bool = False
+) -> StageRecipe:
+    """A recipe whose values are those of two of the parents at random, some moved to a neighbouring value.
+
+    The share of the budget moves only where this ``is_large``.
+    """
     pair = [parents[int(place)] for place in rng.integers(len(parents), size=2)]
     child = replace(pair[0], restart=0, **{name: getattr(pair[int(rng.integers(2))], name) for name in VALUES})
-    names = [name for name in VALUES if _matters(name, child, data)]
+    names = [name for name in VALUES if _matters(name, child, data) and (is_large or name != "size")]
     n_moved = int(rng.integers(MAX_VARIED + 1)) if pair[0] != pair[1] else 1 + int(rng.integers(MAX_VARIED))
     for name in rng.permutation(names)[:n_moved]:
         choices = VALUES[str(name)]

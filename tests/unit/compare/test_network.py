@@ -14,7 +14,7 @@ from repsketch.train.stages import Schedule
 from repsketch.train.training_data import TrainingData
 
 PLAIN = {
-    "n_hidden": 1, "taper": 0.7, "learning_rate": 0.02, "weight_decay": 0.0, "noise": 0.0, "scaling": "standard",
+    "n_hidden": 1, "learning_rate": 0.02, "weight_decay": 0.0, "noise": 0.0, "scaling": "standard",
     "mixture": 0.0,
 }  # fmt: skip
 
@@ -51,7 +51,6 @@ def test_settings_are_those_that_were_promised():
     assert tried["learning_rate"] == {0.005, 0.01, 0.02, 0.04}
     assert tried["weight_decay"] == {0.0, 0.03, 0.1, 0.3, 1.0}
     assert tried["scaling"] == {"standard", "scaled", "common"}
-    assert len(tried["taper"]) == 4
     assert len(tried["noise"]) == 5
     assert tried["mixture"] == {0.0}
     soft = data.with_soft_labels(data.labels)

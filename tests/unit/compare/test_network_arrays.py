@@ -13,7 +13,7 @@ from repsketch.runtime import runtime_for
 from repsketch.train.training_data import TrainingData
 
 X = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
-SETTING = {"n_hidden": 2, "taper": 0.5, "learning_rate": 0.02, "weight_decay": 0.0, "noise": 0.0, "scaling": "standard"}
+SETTING = {"n_hidden": 2, "learning_rate": 0.02, "weight_decay": 0.0, "noise": 0.0, "scaling": "standard"}
 
 
 def network(task):

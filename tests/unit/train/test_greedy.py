@@ -8,7 +8,7 @@ import pytest
 from repsketch.model import Model
 from repsketch.sketch import CompiledSketch
 from repsketch.train.assemble import summed_rows, threshold_rows
-from repsketch.train.candidates import Bits, Thresholds
+from repsketch.train.candidates import Thresholds
 from repsketch.train.columns import find_kinds, ranged_inputs
 from repsketch.train.greedy import choose_codes, grow_rows
 from repsketch.train.objective import Absolute, Logistic, Objective, Softmax
@@ -26,10 +26,8 @@ def values(rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([np.stack(numbers), rng.integers(0, 5, N) == np.arange(4)[:, None]])
 
 
-def candidates(kind: str, rng: np.random.Generator):
-    if kind == "thresholds":
-        return Thresholds.between(values(rng), KINDS)
-    return Bits((rng.random((37, N)) < 0.4).astype(np.uint8))
+def candidates(rng: np.random.Generator) -> Thresholds:
+    return Thresholds.between(values(rng), KINDS)
 
 
 def objective(n_outputs: int, rng: np.random.Generator) -> Objective:
@@ -48,10 +46,9 @@ def plain_gain(bit: np.ndarray, buckets: np.ndarray, slope: np.ndarray, curvatur
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
-@pytest.mark.parametrize("kind", ["bits", "thresholds"])
-def test_gains_are_those_of_brute_force(kind, n_outputs):
+def test_gains_are_those_of_brute_force(n_outputs):
     rng = np.random.default_rng(1)
-    codes, loss = candidates(kind, rng), objective(n_outputs, rng)
+    codes, loss = candidates(rng), objective(n_outputs, rng)
     slope, curvature = loss.slopes(rng.normal(size=(N, n_outputs)))
     buckets = rng.integers(0, 4, N).astype(np.uint8)
     numbers = np.concatenate([slope, curvature], axis=1).astype(np.float32)
@@ -59,10 +56,9 @@ def test_gains_are_those_of_brute_force(kind, n_outputs):
     np.testing.assert_allclose(codes.gains(buckets, 4, numbers, STRENGTH), expected, rtol=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["bits", "thresholds"])
-def test_each_code_is_the_best_given_those_before(kind):
+def test_each_code_is_the_best_given_those_before():
     rng = np.random.default_rng(2)
-    codes, loss = candidates(kind, rng), objective(1, rng)
+    codes, loss = candidates(rng), objective(1, rng)
     slope, curvature = loss.slopes(np.zeros((N, 1)))
     chosen = choose_codes(codes, np.concatenate([slope, curvature], axis=1).astype(np.float32), 3, STRENGTH)
     assert len(set(chosen)) == 3
@@ -78,7 +74,7 @@ def test_each_code_is_the_best_given_those_before(kind):
 def test_a_code_in_use_is_taken_where_a_new_one_gains_little_more(place):
     """By brute force: what a code adds to the gain of the buckets as they are counts half as much again if used."""
     rng = np.random.default_rng(4)
-    codes, loss = candidates("thresholds", rng), objective(1, rng)
+    codes, loss = candidates(rng), objective(1, rng)
     slope, curvature = loss.slopes(np.zeros((N, 1)))
     numbers = np.concatenate([slope, curvature], axis=1).astype(np.float32)
     fresh = choose_codes(codes, numbers, 2, STRENGTH)
@@ -96,7 +92,7 @@ def test_a_code_in_use_is_taken_where_a_new_one_gains_little_more(place):
 
 def grown(n_outputs=1, n_rows=12, seed=3):
     rng = np.random.default_rng(seed)
-    codes, loss = candidates("thresholds", rng), objective(n_outputs, rng)
+    codes, loss = candidates(rng), objective(n_outputs, rng)
     return codes, loss, grow_rows(codes, loss, n_rows, 2, shrinkage=0.5, strength=STRENGTH)
 
 
@@ -158,7 +154,7 @@ def test_towards_pulls_counters_there():
 
 def test_absolute_error_falls_with_every_sweep():
     rng = np.random.default_rng(4)
-    codes, loss = candidates("thresholds", rng), Absolute(rng.normal(size=(N, 1)))
+    codes, loss = candidates(rng), Absolute(rng.normal(size=(N, 1)))
     rows = grow_rows(codes, loss, 8, 2, shrinkage=0.5)
     losses = [loss.loss(outputs_of(sweep(rows, loss, n, strength=0.01))) for n in (0, 1, 4, 16)]
     assert losses[0] > losses[1] > losses[2] > losses[3]

@@ -22,11 +22,11 @@ def test_a_local_search_finds_the_minimum():
         return Trial(str(recipe), np.full(3, distance + 0.1 * (recipe.counter_type == "int8")), None)
 
     found = local_search(
-        [GreedyRecipe("bits", 0.5)],
+        [GreedyRecipe("fine thresholds", 0.5)],
         lambda recipe: greedy_neighbours(recipe, DATA),
         fit,
         lambda found: [found[0][0]],
-        lambda recipe: 1.0,
+        1.0,
         12.0,
     )
     assert (found[0][0].n_concat, found[0][0].shrinkage) == (5, 0.6)
@@ -41,8 +41,6 @@ def test_close_recipes_take_turns_in_the_local_search():
         fitted.append(recipe)
         return Trial(str(recipe), np.full(3, 1.0 if recipe in starts else 2.0), None)
 
-    starts = [GreedyRecipe("bits", 0.5), GreedyRecipe("thresholds", 0.5)]
-    local_search(
-        starts, lambda recipe: greedy_neighbours(recipe, TAUGHT), fit, lambda _: starts, lambda recipe: 1.0, 8.0
-    )
-    assert [recipe.family for recipe in fitted[2:]] == ["bits", "thresholds"] * 3
+    starts = [GreedyRecipe("fine thresholds", 0.5), GreedyRecipe("thresholds", 0.5)]
+    local_search(starts, lambda recipe: greedy_neighbours(recipe, TAUGHT), fit, lambda _: starts, 1.0, 8.0)
+    assert [recipe.family for recipe in fitted[2:]] == ["fine thresholds", "thresholds"] * 3

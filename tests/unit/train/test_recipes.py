@@ -21,10 +21,6 @@ DATA = TrainingData.of(X, np.float64(X[:, :1] > 0), np.full((60, 1), 0.5), "clas
             replace(GREEDY, family="fine thresholds", shrinkage=0.05, counter_type="int8"),
             "greedy rows over fine thresholds (4 per row, learning rate 0.05, int8)",
         ),
-        (
-            replace(GREEDY, family="bits", n_concat=1),
-            "greedy rows over random bits (1 per row, learning rate 0.3, int4)",
-        ),
     ],
 )
 def test_words_of_the_field(recipe, words):
@@ -38,14 +34,13 @@ def test_first_recipes_are_of_every_family_with_and_without_the_teacher():
 
     greedy = [(recipe.family, recipe.mixture) for recipe in first_greedy_recipes(DATA)]
     assert greedy == [(name, share) for name in ("thresholds", "fine thresholds") for share in (0.5, 0.0)]
-    booleans, half = (X > 0).astype(np.float32), np.column_stack([X[:, 0], X[:, 1] > 0]).astype(np.float32)
+    booleans = (X > 0).astype(np.float32)
     assert families(X) == ["thresholds", "fine thresholds"]
-    assert families(booleans) == ["thresholds", "bits"]
-    assert families(half) == ["thresholds", "fine thresholds", "bits"]
-    assert families(np.column_stack([X, half[:, 1]])) == ["thresholds", "fine thresholds"]  # a third is boolean
+    assert families(booleans) == ["thresholds"]
+    assert families(np.column_stack([X, booleans])) == ["thresholds", "fine thresholds"]
 
 
-@pytest.mark.parametrize("family", ["thresholds", "fine thresholds", "bits"])
+@pytest.mark.parametrize("family", ["thresholds", "fine thresholds"])
 def test_neighbours_differ_in_one_thing(family):
     recipe = replace(GREEDY, family=family)
     found = list(greedy_neighbours(recipe, DATA))
@@ -53,6 +48,6 @@ def test_neighbours_differ_in_one_thing(family):
     for near in found:
         assert sum(asdict(recipe)[name] != value for name, value in asdict(near).items()) == 1
     assert any(near.mixture != recipe.mixture for near in found)
-    assert any(near.reuse != recipe.reuse for near in found) == (family != "bits")
+    assert any(near.reuse != recipe.reuse for near in found)
     untaught = greedy_neighbours(recipe, replace(DATA, soft_labels=None))
     assert all(near.mixture == recipe.mixture for near in untaught)

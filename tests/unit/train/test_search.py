@@ -40,7 +40,6 @@ def make_data(task="classification", n_classes=2, n_columns=5):
 KINDS = {
     "thresholds": GreedyRecipe("thresholds", 0.5, n_concat=2),
     "fine thresholds": GreedyRecipe("fine thresholds", 0.5, n_concat=4, shrinkage=0.6),
-    "bits": GreedyRecipe("bits", 0.5),
     "rows": StageRecipe(0.5, 0),
     "scaled": StageRecipe(0.5, 1, n_entries=4, scaling="scaled"),
     "common": StageRecipe(0.5, 2, scaling="common"),
@@ -114,17 +113,21 @@ def usual_work(monkeypatch):
     monkeypatch.setattr(searching, "work_at", lambda data, budget: WORK_PER_STEP)
 
 
-def test_rounds_keep_the_best_and_vary_them(brief_effort, fitted, usual_work):
-    """Of six recipes the best two are trained for longer, with two variations, one of them the best at half its bytes;
-    last, the best one and its restarts."""
+@pytest.mark.parametrize("is_large", [False, True])
+def test_rounds_keep_the_best_and_vary_them(brief_effort, fitted, usual_work, monkeypatch, is_large):
+    """Of six recipes the best two are trained for longer, with two variations; last, the best one and its restarts.
+
+    At large budgets one of the variations is the best recipe at half its bytes.
+    """
+    monkeypatch.setattr(searching, "LARGE_RATIO", 0.5 if is_large else 2.0)
     effort = replace(brief_effort, rungs=(Rung(6, 0, 40), Rung(4, 2, 80), Rung(3, 1, 120)), max_retrained_rows=0)
-    trials = search(make_data(), 600, progress=False, change=no_greedy, effort=effort)
+    trials = search(make_data(), 4_000 if is_large else 600, progress=False, change=no_greedy, effort=effort)
     by_steps = {steps: [recipe for recipe, n in fitted if n == steps] for steps in (40, 80, 120)}
     assert [len(recipes) for recipes in by_steps.values()] == [6, 4, 3]
     losses = {recipe: trial_loss(trials, recipe, 40) for recipe in by_steps[40]}
     kept = [recipe for recipe in by_steps[80] if recipe in by_steps[40]]
     assert kept == sorted(by_steps[40], key=losses.__getitem__)[:2]
-    assert smaller(kept[0]) in by_steps[80]
+    assert (smaller(kept[0]) in by_steps[80]) == is_large
     last = by_steps[120][:3]
     assert last[0].restart == 0
     assert [replace(recipe, restart=0) for recipe in last] == [last[0]] * 3
@@ -208,11 +211,6 @@ def test_a_greedy_recipe_without_a_final_fit_gets_one_when_chosen(brief_effort, 
     chosen = search(make_data(), 400, progress=False, effort=effort)[0]
     assert fitted[-1] == (picked[0][0], effort.final.n_steps)
     assert chosen is not picked[0][1]
-
-
-def test_bits_are_not_grown_beyond_a_size():
-    fitter = RecipeFitter(make_data(), 600, 3, replace(EFFORT, max_bit_bytes=300))
-    assert fitter.fit(KINDS["bits"]).model.nbytes <= 300 < fitter.fit(KINDS["thresholds"]).model.nbytes
 
 
 def test_what_is_tried_in_place_of_a_recipe(brief_effort, fitted):

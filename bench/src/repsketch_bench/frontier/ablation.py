@@ -88,7 +88,6 @@ ABLATIONS = {
     "without greedy rows": Ablation(_without_greedy_rows),
     "without coarse thresholds": Ablation(_no("thresholds")),
     "without fine thresholds": Ablation(_no("fine thresholds")),
-    "without seeded bits": Ablation(_no("bits")),
     "without reuse of codes": Ablation(_without_reuse),
     "without refits": Ablation(less=lambda effort: effort.with_fits(lambda fit: replace(fit, refits=(AS_GROWN,)))),
     "without a teacher": Ablation(has_teacher=False),
