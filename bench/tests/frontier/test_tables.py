@@ -126,7 +126,7 @@ def test_a_report_has_tables_and_curves_and_of_an_ablation_one_table(results, tm
     scores = {name: {1024: [0.9, 0.8]} for name in ("ours", *ABLATIONS)}
     text = write_report({"a9a": result_of(scores)}, tmp_path, is_ablation=True)
     assert text.startswith("## What each trainer is worth\n")
-    assert all(f"| {name} | +0.0000" in text for name in ABLATIONS)
+    assert all(f"| {name} | – | +0.0000" in text for name in ABLATIONS)
     assert "peer is better" not in text
     assert not (tmp_path / "frontier.svg").exists()
 
@@ -152,10 +152,14 @@ def test_what_the_score_loses_without_a_trainer():
         "without a teacher": {1024: [0.90, 0.92, 0.91]},
     }
     errors = {"ours": {1024: [1.5]}, "without bits": {1024: [1.4]}}
-    lines = tables.ablation_table({"a9a": result_of(scores), "abalone": result_of(errors, "MAE")}).splitlines()
-    assert lines[0] == "| what the score loses | a9a, accuracy, 1 KB | abalone, MAE, 1 KB |"
-    assert lines[2:] == [
-        "| without bits | +0.0100 ± 0.0000* | -0.100* |",
-        "| without a teacher | +0.0000 ± 0.0115 | – |",
+    results = {"a9a": result_of(scores), "abalone": result_of(errors, "MAE")}
+    for seed, ours, without in (("0", 0.50, 0.51), ("1", 0.50, 0.53), ("2", 0.50, 0.55)):
+        results["a9a"]["found"]["ours"][seed]["1024"]["loss"] = ours
+        results["a9a"]["found"]["without bits"][seed]["1024"]["loss"] = without
+    lines = tables.ablation_table(results).splitlines()
+    assert lines[0] == "| what is lost | validation loss, mean of all | a9a, accuracy, 1 KB | abalone, MAE, 1 KB |"
+    assert lines[2:] == [  # of a single seed no noise is known
+        "| without bits | +6.00 ± 4.62 % | +0.0100 ± 0.0000* | -0.100 |",
+        "| without a teacher | – | +0.0000 ± 0.0115 | – |",
     ]
     assert tables.ablation_table({}) == tables.NOTHING

@@ -146,7 +146,7 @@ class SearchEffort:
 
 FAST = SearchEffort(
     screening=replace(SCREENING, n_rows=4_000),
-    rungs=(Rung(24, 0, 700), Rung(12, 6, 1_800), Rung(5, 3, 5_000), Rung(2, 2, 12_000)),
+    rungs=(Rung(28, 0, 800), Rung(14, 7, 2_000), Rung(6, 3, 6_000), Rung(3, 2, 14_000)),
     max_cost=3.0,
     n_final=1,
     has_teacher=False,

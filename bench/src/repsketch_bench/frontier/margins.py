@@ -1,6 +1,6 @@
 """Sketches against peers at equal bytes: mean differences over seeds, with paired standard errors."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Any
@@ -8,6 +8,15 @@ from typing import Any
 from .settings import BUDGETS, OURS
 
 Results = dict[str, dict[str, Any]]
+
+
+def two_standard_errors(numbers: Sequence[float]) -> float:
+    """Twice the standard error of the mean; 0 of a single number.
+
+    >>> two_standard_errors([1.0, 3.0])
+    2.0
+    """
+    return 2.0 * stdev(numbers) / len(numbers) ** 0.5 if len(numbers) > 1 else 0.0
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,7 @@ class Cell:
     @property
     def noise(self) -> float:
         """Two standard errors of the seeds' differences; 0 for a single seed, which says nothing about noise."""
-        return 2.0 * stdev(self.differences) / len(self.differences) ** 0.5 if len(self.differences) > 1 else 0.0
+        return two_standard_errors(self.differences)
 
     @property
     def outcome(self) -> str:

@@ -1,10 +1,23 @@
 """The frontier's tables as Markdown, our losses first. Every number comes from result files."""
 
+from collections.abc import Iterator
 from statistics import mean
+from typing import Any
 
 from ..paper.results import mean_and_deviation
 from ..paper.tables import named, table, titled
-from .margins import Cell, Results, against, against_best, budgets_of, compare, count, peers_of, scores_of
+from .margins import (
+    Cell,
+    Results,
+    against,
+    against_best,
+    budgets_of,
+    compare,
+    count,
+    peers_of,
+    scores_of,
+    two_standard_errors,
+)
 from .settings import N_SEEDS, OURS
 
 NOTHING = "Nothing was measured yet: run `repsketch bench frontier`."
@@ -101,14 +114,18 @@ def readme_text(results: Results) -> str:
 
 
 def ablation_table(results: Results) -> str:
-    """What our score loses with one trainer switched off, mean over seeds and noise; a star: beyond the noise."""
+    """What is lost with one component switched off: validation loss, over all cells; scores, mean over seeds and noise.
+
+    A star marks a difference beyond the noise.
+    """
     rows = []
     for name in peers_of(results):
-        row = [name]
+        rises = [rise for dataset in results.values() for rise in _rises(dataset, name)]
+        row = [name, "–" if not rises else f"{mean(rises):+.2f} ± {two_standard_errors(rises):.2f} %"]
         for dataset, result in results.items():
             for budget in budgets_of(results):
                 cell = compare(dataset, result, name, budget)
-                star = "*" if cell is not None and cell.outcome != "tie" else ""
+                star = "*" if cell is not None and len(cell.differences) > 1 and cell.outcome != "tie" else ""
                 row.append("–" if cell is None else f"{lead_text(cell, digits(results, cell))}{star}")
         rows.append(row)
     columns = [
@@ -116,7 +133,16 @@ def ablation_table(results: Results) -> str:
         for dataset, result in results.items()
         for budget in budgets_of(results)
     ]
-    return table(["what the score loses", *columns], rows) if rows else NOTHING
+    return table(["what is lost", "validation loss, mean of all", *columns], rows) if rows else NOTHING
+
+
+def _rises(result: dict[str, Any], name: str) -> Iterator[float]:
+    """By how many per cent the validation loss is larger than ours, at every seed and budget of a dataset."""
+    for seed, entries in result["found"].get(name, {}).items():
+        for budget, entry in entries.items():
+            ours = result["found"][OURS].get(seed, {}).get(budget, {})
+            if "loss" in entry and "loss" in ours:
+                yield 100.0 * (entry["loss"] - ours["loss"]) / abs(ours["loss"])
 
 
 def teachers_table(results: Results) -> str:
