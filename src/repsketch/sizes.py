@@ -86,8 +86,8 @@ def teacher_score(prepared: Prepared) -> float | None:
     return None if labels is None else score_of(prepared.data, as_outputs(prepared.data, labels))
 
 
-def sketch_of(prepared: Prepared, trial: "Trial", summary: Comparison) -> CompiledSketch:
-    """The sketch that users hold: with intervals, names of columns and labels, and its comparison."""
+def sketch_of(prepared: Prepared, trial: "Trial", summary: Comparison | None = None) -> CompiledSketch:
+    """The sketch that users hold: with intervals, names of columns and labels, and its comparison if it has one."""
     targets, data, deployed = prepared.targets, prepared.data, trial.model
     if targets.task == "regression" and not data.trains_on_all:  # the fitted model has not seen the validation rows
         outputs = runtime_for(trial.fitted).outputs(prepared.columns.numbers[data.validation_rows])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from repsketch import compress
+from repsketch.train import search
 from repsketch_bench.frontier import run, teachers
 from repsketch_bench.frontier.case import Case, Job
 from repsketch_bench.frontier.settings import METHODS
@@ -16,10 +17,11 @@ def case():
     return Case("wine", 0)
 
 
-def test_ours_is_what_one_call_of_compress_returns(case, brief_training):
+def test_ours_is_what_one_call_of_compress_returns(case, brief_training, monkeypatch):
     """The default call, with the teacher's soft labels and the labels, on the training rows as a user has them."""
+    monkeypatch.setattr(search, "NESTED_FROM", 300)  # the last budget begins with a search at the first
     soft_labels = 0.9 * case.plain.labels + 0.05
-    found = dict(run._ours(case, soft_labels, Job("wine", 0, "ours", (150, 300))))
+    found = dict(run._ours(case, soft_labels, Job("wine", 0, "ours", (100, 150, 400))))
     table = case.table
     for budget, entry in found.items():
         sketch = compress(soft_labels, table.X_train, table.y_train, budget=budget, random_state=0, progress=False)

