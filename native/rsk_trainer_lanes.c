@@ -13,6 +13,13 @@
 
 #include "rsk_trainer_products.inc"
 #include "rsk_trainer_round.inc"
+#if defined(__GNUC__) && defined(__AVX512F__)
+#define HAS_LOOK_UP
+#include "rsk_trainer_avx512.inc"
+#elif defined(__GNUC__) && defined(__AVX2__)
+#define HAS_LOOK_UP
+#include "rsk_trainer_avx2.inc"
+#endif
 #include "rsk_trainer_forward.inc"
 #include "rsk_trainer_losses.inc"
 #include "rsk_trainer_backward.inc"

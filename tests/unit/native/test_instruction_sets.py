@@ -1,4 +1,4 @@
-"""Intrinsics stand in one file an instruction set, and the table of loops names loops that are there."""
+"""Intrinsics stand in two files an instruction set, and the table of loops names loops that are there."""
 
 import re
 
@@ -8,7 +8,7 @@ INTRINSIC = re.compile(r"\b_mm\d*_\w+|\b__m(?:\d+\w*|mask\d+)\b|\b\w+x\d+_t\b|\b
 
 def test_only_files_of_an_instruction_set_have_intrinsics(root):
     files = [path for path in (root / "native").glob("rsk*") if path.suffix in (".c", ".h", ".inc")]
-    own = {f"rsk_{isa}.inc" for isa in ISAS}
+    own = {f"rsk_{isa}.inc" for isa in ISAS} | {"rsk_trainer_avx2.inc", "rsk_trainer_avx512.inc"}
     assert own <= {path.name for path in files}
     found = {path.name: INTRINSIC.findall(path.read_text()) for path in files if path.name not in own}
     assert {name: words for name, words in found.items() if words} == {}

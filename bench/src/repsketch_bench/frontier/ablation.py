@@ -75,7 +75,7 @@ ABLATIONS = {
     "without 4-bit matrices": Ablation(_stages(first_bits=8, matrix_bits=8)),
     "without a 4-bit first matrix": Ablation(_stages(first_bits=8)),
     "with tables of 8 alone": Ablation(_stages(n_entries=8)),
-    "with the whole budget": Ablation(_stages(size=1.0)),
+    "with one size": Ablation(_stages(size=1.0)),
     "with all columns": Ablation(_stages(columns=1.0)),
     "with one scaling": Ablation(_stages(scaling="standard")),
     "without noise": Ablation(_stages(noise=0.0)),
