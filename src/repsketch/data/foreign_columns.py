@@ -68,6 +68,10 @@ class ForeignColumn:
         narwhals, dtype = self._narwhals, self._series.dtype
         if dtype == narwhals.Object or not (dtype.is_numeric() or dtype == narwhals.Boolean):
             return to_numbers(self._series.to_list(), label)
+        if (integers := self.integers()) is not None:  # pyarrow refuses to round them
+            numbers = np.full(len(self._series), np.nan, np.float32)
+            numbers[~np.asarray(self._series.is_null().to_numpy(), bool)] = integers
+            return numbers
         with np.errstate(over="ignore"):
             return self._series.cast(narwhals.Float32).to_numpy()
 

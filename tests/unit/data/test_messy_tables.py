@@ -7,7 +7,7 @@ import pyarrow
 import pytest
 
 import repsketch as rs
-from repsketch.data.frames import as_columns
+from repsketch.data.frames import as_columns, collected
 from repsketch.errors import InputError
 from repsketch.train.selection import unused_columns
 
@@ -48,6 +48,14 @@ def test_text_where_a_number_belongs_is_refused(sketch, library, n_rows, value):
     for call in (sketch.predict, sketch.predict_proba, sketch.outputs):
         with pytest.raises(InputError, match=words):
             call(FRAMES[library](columns))
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_integers_beyond_those_of_float32_are_rounded(library):
+    cells = [2**24 + 1, None, 2**60 + 1, -(2**53) - 1]
+    cells = pandas.array(cells, "Int64") if library == "pandas" else cells
+    numbers = as_columns(collected(FRAMES[library]({"count": cells}))).numbers[:, 0]
+    np.testing.assert_array_equal(numbers, np.array([2**24, np.nan, 2**60, -(2**53)], np.float32))
 
 
 @pytest.mark.parametrize("library", FRAMES)
