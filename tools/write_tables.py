@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from math import exp, log
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 
 from repsketch_bench.frontier import margins, requirements
 from repsketch_bench.frontier import tables as frontier
@@ -151,6 +151,22 @@ def cost_table() -> str:
     return paper.table(header, rows) if cases else NOT_YET.format("cost")
 
 
+def efforts_text() -> str:
+    """What bench/experiments/efforts.py measured."""
+    cells = _found("efforts").get("cells", [])
+    if not cells:
+        return NOT_YET.format("efforts")
+    rises = sorted(100.0 * (cell["fast"]["loss"] / cell["normal"]["loss"] - 1.0) for cell in cells)
+    times = [cell["normal"]["seconds"] / cell["fast"]["seconds"] for cell in cells]
+    worst = max(cells, key=lambda cell: cell["fast"]["loss"] / cell["normal"]["loss"])
+    return (
+        f"Over {len(cells)} cells of the development datasets, at 1 KB and 4 KB, without a model of the user, the "
+        f'validation loss with `effort="fast"` differs from that with the normal effort by {median(rises):+.1f} % '
+        f"in the median, from {rises[0]:+.1f} % to {rises[-1]:+.1f} % ({worst['dataset']}); the normal effort takes "
+        f"{median(times):.1f} times as long (`python bench/experiments/efforts.py`)."
+    )
+
+
 def intervals_table() -> str:
     """Coverage of intervals that were calibrated on validation rows, in per cent."""
     result = _found("calibration")
@@ -255,6 +271,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "ablation": from_frontier(frontier.ablation_table, name="ablation"),
         "classes": classes_table,
         "cost": cost_table,
+        "efforts": efforts_text,
         "intervals": intervals_table,
         "probabilities": probabilities_table,
         "aside-losses": from_frontier(frontier.losses_table, is_set_aside=True),
