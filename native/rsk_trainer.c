@@ -211,11 +211,11 @@ void rsk_trainer_round(rsk_trainer *t, float *integers, rsk_trainer_scales *scal
         scales->output_step[k] = layer->step;
         scales->linear_step[k] = layer->linear.step;
     }
-    if (shape->n_rows) {
-        const size_t n_counters = (size_t)shape->n_rows * shape->n_levels * t->n_numbers;
+    if (shape->has_rows) {
+        const size_t n_counters = (size_t)t->n_rows * shape->n_levels * t->n_numbers;
         memcpy(integers + t->counters, t->counters_now, n_counters * sizeof *integers);
         if (shape->is_factored)
-            memcpy(integers + t->decode, t->decode_now, (size_t)shape->n_rows * shape->n_outputs * sizeof *integers);
+            memcpy(integers + t->decode, t->decode_now, (size_t)t->n_rows * shape->n_outputs * sizeof *integers);
     }
     if (t->linear.n)
         memcpy(integers + t->linear.place, t->linear.entries,
@@ -227,7 +227,7 @@ void rsk_trainer_round(rsk_trainer *t, float *integers, rsk_trainer_scales *scal
 }
 
 uint32_t rsk_trainer_n_terms(const rsk_trainer *t) {
-    uint32_t n = (t->shape.n_rows > 0) + (t->linear.n > 0);
+    uint32_t n = (t->shape.has_rows > 0) + (t->linear.n > 0);
     for (uint32_t k = 0; k < t->n_layers; k++) n += t->layers[k].linear.n > 0;
     return n;
 }
@@ -238,7 +238,7 @@ void rsk_trainer_outputs(rsk_trainer *t, const int16_t *values, uint32_t n, int 
     const size_t n_outputs = t->shape.n_outputs, stride = t->stride;
     const int32_t *terms[2 + RSK_TRAINER_MAX_STAGES];
     uint32_t n_terms = 0;
-    if (t->shape.n_rows) terms[n_terms++] = t->accumulators;
+    if (t->shape.has_rows) terms[n_terms++] = t->accumulators;
     if (t->linear.n) terms[n_terms++] = t->linear.sums;
     for (uint32_t k = 0; k < t->n_layers; k++)
         if (t->layers[k].linear.n) terms[n_terms++] = t->layers[k].linear.sums;

@@ -37,14 +37,12 @@ typedef struct {
 typedef struct {
     uint32_t n_values, n_outputs, n_stages;
     rsk_trainer_stage stages[RSK_TRAINER_MAX_STAGES];
-    uint32_t n_rows;           /* at least the width of the last stage; 0: a network, whose last stage has an activation */
+    uint32_t has_rows;         /* one over each coordinate of the last stage; else a network, with an activation there */
     uint32_t n_levels;         /* of a row: 4, 8 or 16 */
     uint32_t is_factored;      /* one counter a level and a decode vector a row, else n_outputs counters a level */
     uint32_t has_linear;       /* on the coordinates that rows read; a network always has one on what it hands on */
     uint32_t has_offset;       /* else it stays 0 */
     uint32_t largest_value;    /* bound of the values */
-    const int8_t *directions;  /* [n_rows][width of the last stage]; the first rows read single coordinates */
-    const uint8_t *shifts;     /* [n_rows] bits by which the sum along a direction is moved down */
     const float *means, *deviations; /* [n_values] of the training rows; deviations are above 0 */
 } rsk_trainer_shape;
 
@@ -80,8 +78,8 @@ typedef struct {
 } rsk_trainer_scales;
 
 /* Parameters lie one behind the other. For every stage: matrix [inputs][width], shift [width], tables
- * [width][n_entries], linear [width][n_outputs]; then counters [n_rows][n_levels][1 or n_outputs], decode
- * [n_rows][n_outputs], linear [last width][n_outputs], offset [n_outputs]; those that the shape has. 0: refused. */
+ * [width][n_entries], linear [width][n_outputs]; then counters [last width][n_levels][1 or n_outputs], decode
+ * [last width][n_outputs], linear [last width][n_outputs], offset [n_outputs]; those that the shape has. 0: refused. */
 uint64_t rsk_trainer_n_parameters(const rsk_trainer_shape *shape);
 /* Bytes of memory for these sizes; 0: refused. */
 uint64_t rsk_trainer_nbytes(const rsk_trainer_shape *shape, const rsk_trainer_settings *settings, uint32_t n_rows);

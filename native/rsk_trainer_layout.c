@@ -9,7 +9,7 @@ static int is_sound_stage(const rsk_trainer_shape *shape, uint32_t k) {
     const rsk_trainer_stage *stage = &shape->stages[k];
     const int is_last = k + 1 == shape->n_stages, is_none = stage->activation == RSK_NO_ACTIVATION;
     return stage->width >= 1 && stage->width <= RSK_TRAINER_MAX_WIDTH && stage->activation < RSK_N_ACTIVATIONS &&
-           is_none == (is_last && shape->n_rows > 0) && !(is_none && stage->has_linear) &&
+           is_none == (is_last && shape->has_rows) && !(is_none && stage->has_linear) &&
            (stage->activation != RSK_TABLE || IS_TABLE_SIZE(stage->n_entries)) &&
            (stage->matrix_bits == 8 || stage->matrix_bits == 4) && stage->sparsity >= 0.0f && stage->sparsity <= 0.99f;
 }
@@ -21,9 +21,8 @@ int rsk_trainer_is_sound(const rsk_trainer_shape *shape) {
         return 0;
     for (uint32_t k = 0; k < shape->n_stages; k++)
         if (!is_sound_stage(shape, k)) return 0;
-    if (shape->n_rows == 0) return 1;
-    return shape->n_rows <= RSK_TRAINER_MAX_ROWS && shape->n_rows >= shape->stages[shape->n_stages - 1].width &&
-           IS_TABLE_SIZE(shape->n_levels);
+    return !shape->has_rows ||
+           (shape->stages[shape->n_stages - 1].width <= RSK_TRAINER_MAX_ROWS && IS_TABLE_SIZE(shape->n_levels));
 }
 
 int rsk_trainer_are_sound(const rsk_trainer_settings *s, const rsk_trainer_shape *shape) {
@@ -43,7 +42,7 @@ static uint64_t take_places(uint64_t *places, uint64_t n) {
 /* Places of the parameters; returns their number. */
 static uint64_t place_parameters(rsk_trainer *t) {
     const rsk_trainer_shape *shape = &t->shape;
-    const uint64_t n_outputs = shape->n_outputs, n_rows = shape->n_rows;
+    const uint64_t n_outputs = shape->n_outputs;
     uint64_t n = 0, inputs = shape->n_values;
     t->n_layers = shape->n_stages;
     for (uint32_t k = 0; k < shape->n_stages; k++) {
@@ -65,12 +64,13 @@ static uint64_t place_parameters(rsk_trainer *t) {
         layer->linear.chunk = EXACT / (127u * RSK_TRAINER_LIMIT);
         inputs = stage->width;
     }
+    t->n_rows = shape->has_rows ? (uint32_t)inputs : 0;
     t->n_numbers = shape->is_factored ? 1 : shape->n_outputs;
-    t->counters = take_places(&n, n_rows * shape->n_levels * t->n_numbers);
-    t->decode = take_places(&n, shape->is_factored ? n_rows * n_outputs : 0);
-    t->linear.n = shape->has_linear || n_rows == 0 ? (uint32_t)inputs : 0;
+    t->counters = take_places(&n, (uint64_t)t->n_rows * shape->n_levels * t->n_numbers);
+    t->decode = take_places(&n, shape->is_factored ? t->n_rows * n_outputs : 0);
+    t->linear.n = shape->has_linear || !shape->has_rows ? (uint32_t)inputs : 0;
     t->linear.place = take_places(&n, t->linear.n * n_outputs);
-    t->linear.chunk = EXACT / (127u * (n_rows ? (uint32_t)RSK_TRAINER_LIMIT : 127u));
+    t->linear.chunk = EXACT / (127u * (shape->has_rows ? (uint32_t)RSK_TRAINER_LIMIT : 127u));
     t->offset = take_places(&n, n_outputs);
     return n;
 }
@@ -105,17 +105,11 @@ static void lay_out_layer(rsk_trainer *t, uint32_t k, rsk_arena *a) {
     lay_out_term(t, &layer->linear, layer->z, a);
 }
 
-static void lay_out_sums(rsk_trainer_sums *sums, uint64_t n, uint64_t most_terms, rsk_arena *a) {
-    sums->starts = take(a, n + 1, sizeof(uint32_t));
-    sums->places = take(a, most_terms, sizeof(uint32_t));
-    sums->weights = take(a, most_terms, sizeof(float));
-}
-
 static uint64_t most(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 uint64_t rsk_trainer_lay_out(rsk_trainer *t, uint8_t *memory) {
     const rsk_trainer_shape *shape = &t->shape;
-    const uint64_t n_values = shape->n_values, n_outputs = shape->n_outputs, n_rows = shape->n_rows;
+    const uint64_t n_values = shape->n_values, n_outputs = shape->n_outputs;
     rsk_arena arena = {memory, 0}, *a = &arena;
     t->n_lanes = (t->settings.n_batch + 31u) & ~31u;
     t->stride = t->n_lanes + 16;
@@ -128,20 +122,15 @@ uint64_t rsk_trainer_lay_out(rsk_trainer *t, uint8_t *memory) {
         widest = most(widest, t->layers[k].p);
         inputs = most(inputs, t->layers[k].n);
     }
-    const rsk_trainer_layer *last = &t->layers[t->n_layers - 1];
-    if (n_rows) {
-        t->n_sums = shape->n_rows - last->p;
+    if (shape->has_rows) {
+        const uint64_t n_rows = t->n_rows;
         t->counters_now = take(a, n_rows * shape->n_levels * t->n_numbers, sizeof(float));
         t->decode_now = take(a, n_rows * n_outputs, sizeof(float));
         t->decode_backward = take(a, n_rows * n_outputs, sizeof(float));
-        lay_out_sums(&t->directions, t->n_sums, (uint64_t)last->p * t->n_sums, a);
-        lay_out_sums(&t->directions_backward, last->p, (uint64_t)last->p * t->n_sums, a);
-        t->positions = take(a, n_rows * t->stride, sizeof(float));
         t->reads = take(a, n_rows * t->stride, sizeof(float));
-        t->row_slopes = take(a, n_rows * t->stride, sizeof(float));
         t->accumulators = take(a, n_outputs * t->stride, sizeof(int32_t));
     }
-    lay_out_term(t, &t->linear, last->h, a);
+    lay_out_term(t, &t->linear, t->layers[t->n_layers - 1].h, a);
     t->offset_now = take(a, n_outputs, sizeof(float));
     t->values = take(a, n_values * t->stride, sizeof(float));
     t->standard = take(a, n_values * t->stride, sizeof(float));

@@ -41,38 +41,11 @@ static void start_layer(rsk_trainer *t, const rsk_trainer_layer *layer, float si
     for (uint64_t i = 0; i < (uint64_t)layer->linear.n * t->shape.n_outputs; i++) t->decays[layer->linear.place + i] = 1.0f;
 }
 
-/* Terms of the rows that read sums of coordinates: entries of their directions that are not 0. */
-static void start_sums(rsk_trainer *t, uint32_t p) {
-    const int8_t *directions = t->shape.directions + (size_t)p * p; /* the rows before read single coordinates */
-    const uint8_t *shifts = t->shape.shifts + p;
-    rsk_trainer_sums *forward = &t->directions, *backward = &t->directions_backward;
-    uint32_t n = 0;
-    for (uint32_t l = 0; l < t->n_sums; l++) {
-        forward->starts[l] = n;
-        for (uint32_t j = 0; j < p; j++)
-            if (directions[l * (size_t)p + j]) {
-                forward->places[n] = j;
-                forward->weights[n++] = (float)directions[l * (size_t)p + j];
-            }
-    }
-    forward->starts[t->n_sums] = n;
-    n = 0;
-    for (uint32_t j = 0; j < p; j++) {
-        backward->starts[j] = n;
-        for (uint32_t l = 0; l < t->n_sums; l++)
-            if (directions[l * (size_t)p + j]) {
-                backward->places[n] = l;
-                backward->weights[n++] = (float)directions[l * (size_t)p + j] / (float)(UINT32_C(1) << shifts[l]);
-            }
-    }
-    backward->starts[p] = n;
-}
-
 void rsk_trainer_start(rsk_trainer *t, const float *first_matrix) {
     const rsk_trainer_shape *shape = &t->shape;
     const rsk_trainer_layer *first = &t->layers[0], *last = &t->layers[t->n_layers - 1];
-    const uint64_t n_counters = (uint64_t)shape->n_rows * shape->n_levels * t->n_numbers;
-    const uint64_t n_decode = shape->is_factored ? (uint64_t)shape->n_rows * shape->n_outputs : 0;
+    const uint64_t n_counters = (uint64_t)t->n_rows * shape->n_levels * t->n_numbers;
+    const uint64_t n_decode = shape->is_factored ? (uint64_t)t->n_rows * shape->n_outputs : 0;
     const uint64_t n_linear = (uint64_t)t->linear.n * shape->n_outputs;
     memset(t->parameters, 0, t->n_parameters * sizeof *t->parameters);
     memset(t->gradients, 0, t->n_parameters * sizeof *t->gradients);
@@ -86,13 +59,12 @@ void rsk_trainer_start(rsk_trainer *t, const float *first_matrix) {
         memcpy(t->parameters + first->matrix, first_matrix, (size_t)first->n * first->p * sizeof *first_matrix);
     fill_normal(t, t->counters, n_counters, shape->is_factored ? 0.3f : 0.05f);
     fill_normal(t, t->decode, n_decode, 0.3f);
-    if (shape->n_rows == 0)
+    if (!shape->has_rows)
         fill_normal(t, t->linear.place, n_linear,
                     rsk_trainer_inverse_root((float)last->p) / typical_size(last->activation));
     for (uint64_t i = 0; i < n_counters; i++) t->decays[t->counters + i] = 1.0f;
     for (uint64_t i = 0; i < n_decode; i++) t->decays[t->decode + i] = 1.0f;
     for (uint64_t i = 0; i < n_linear; i++) t->decays[t->linear.place + i] = 1.0f;
     for (uint32_t i = 0; i < shape->n_values; i++) t->inverse_deviations[i] = 1.0f / shape->deviations[i];
-    if (shape->n_rows) start_sums(t, last->p);
     for (uint32_t i = 0; i < t->train.n; i++) t->order[i] = i;
 }

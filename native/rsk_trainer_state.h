@@ -18,12 +18,6 @@ typedef struct {
     int32_t *sums;       /* [n_outputs][stride] when rounded */
 } rsk_trainer_term;
 
-/* Sums of a few numbers each: of weights[k] * in[places[k]], for k from starts[j] up to starts[j + 1]. */
-typedef struct {
-    uint32_t *starts, *places;
-    float *weights;
-} rsk_trainer_sums;
-
 /* A stage. "Now" are the numbers of the present step: integers when rounded, else the parameters. */
 typedef struct {
     uint32_t n, p, activation, n_entries, largest; /* largest: of an entry of the matrix */
@@ -77,13 +71,12 @@ struct rsk_trainer {
     rsk_trainer_layer layers[RSK_TRAINER_MAX_STAGES];
 
     /* The head. */
-    uint32_t n_sums, n_numbers;        /* rows that read sums of coordinates; numbers of a counter */
+    uint32_t n_rows, n_numbers;        /* a row over each coordinate of the last stage, or none; numbers of a counter */
     uint64_t counters, decode, offset; /* places */
     float *counters_now, *decode_now, *decode_backward, *offset_now;
     float counter_step, decode_step;
-    rsk_trainer_sums directions, directions_backward; /* from the p coordinates to n_sums, and back */
-    float *positions, *reads, *row_slopes;            /* [n_rows][stride] */
-    int32_t *accumulators;                   /* [n_outputs][stride] */
+    float *reads;          /* [n_rows][stride] */
+    int32_t *accumulators; /* [n_outputs][stride] */
     rsk_trainer_term linear;
 
     /* The batch: [number][stride]. */

@@ -30,15 +30,11 @@ class TorchRows:
 
     def __init__(self, head: RowsHead, n_values: int) -> None:
         generator, p = torch.Generator().manual_seed(0), head.n_components
-        pool = head.pool(0, None)
-        self.head, self.n_levels = head, head.n_levels
-        self.directions = torch.from_numpy(
-            pool.directions.T.astype(np.float32) * 2.0 ** -pool.shifts.astype(np.float32)
-        )
+        self.n_components, self.n_levels = p, head.n_levels
         self.parameters = {
             "matrix": torch.randn(n_values, p, generator=generator) / n_values**0.5,
             "shift": torch.zeros(p),
-            "counters": 0.01 * torch.randn(head.n_rows, head.n_levels, 1, generator=generator),
+            "counters": 0.01 * torch.randn(p, head.n_levels, 1, generator=generator),
             "linear": torch.zeros(p, 1),
             "offset": torch.zeros(1),
         }
@@ -49,9 +45,9 @@ class TorchRows:
         """Outputs (n, 1) for standardised values (n, D), with parameters rounded."""
         p, top = self.parameters, float(self.n_levels - 1)
         z = values @ _Round.apply(p["matrix"], True) + p["shift"]
-        u = (z @ self.directions + top / 2.0).clamp(0.0, top)
+        u = (z + top / 2.0).clamp(0.0, top)
         lower = u.detach().floor().clamp_max(top - 1.0)
-        places = lower.long() + self.n_levels * torch.arange(self.head.n_rows)
+        places = lower.long() + self.n_levels * torch.arange(self.n_components)
         table = _Round.apply(p["counters"], False).flatten(0, 1)
         read = torch.lerp(table[places], table[places + 1], (u - lower)[..., None])  # (n, L, 1)
         return read.sum(dim=1) + z @ p["linear"] + p["offset"]

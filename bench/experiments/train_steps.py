@@ -21,12 +21,12 @@ from repsketch_bench.threads import one_torch_thread
 from torch_steps import TorchRows
 
 N_ROWS, N_TURNS = 20_000, 5
-#: Models of about 1 KB: values, and coordinates and rows of one stage, which both trainers can train.
-SAME = ((9, 12, 72), (8, 24, 64), (54, 8, 40))
+#: Models of about 1 KB: values and coordinates of one stage, which both trainers can train.
+SAME = ((9, 48), (8, 50), (54, 15))
 #: Shapes that only the trainer in C has.
 OTHERS = {
-    "9 -> 24 -> 12, tables of 8": (9, Shape((StageShape(24),), RowsHead(12, 12, has_linear=False))),
-    "9 -> 18 -> 12 -> 9, tables of 8": (9, Shape((StageShape(18), StageShape(12)), RowsHead(9, 9))),
+    "9 -> 24 -> 12, tables of 8": (9, Shape((StageShape(24),), RowsHead(12, has_linear=False))),
+    "9 -> 18 -> 12 -> 9, tables of 8": (9, Shape((StageShape(18), StageShape(12)), RowsHead(9))),
     "9 -> 32 -> 18, ReLU": (9, Shape((StageShape(32, "relu"), StageShape(18, "relu")), NetworkHead())),
     "64 -> 256 -> 64, ReLU": (64, Shape((StageShape(256, "relu"), StageShape(64, "relu")), NetworkHead())),
     "64 -> 256 -> 64, tables of 8": (64, Shape((StageShape(256), StageShape(64)), NetworkHead())),
@@ -68,13 +68,13 @@ def in_torch(n_values: int, head: RowsHead, n_steps: int) -> float:
 def main() -> int:
     """Measure and print."""
     print("one stage, the same shape: microseconds a step")
-    for n_values, n_components, n_rows in SAME:
+    for n_values, n_components in SAME:
         pairs = []
         for _ in range(N_TURNS):
-            head = RowsHead(n_components, n_rows)
+            head = RowsHead(n_components)
             pairs.append((in_c(n_values, Shape((), head), 2_000), in_torch(n_values, head, 800)))
         ours, torch = np.median(pairs, axis=0)
-        name = f"{n_values} values, p={n_components}, L={n_rows}"
+        name = f"{n_values} values, p={n_components}"
         print(f"  {name:<28} C {ours:7.1f}   torch {torch:7.1f}   ratio {torch / ours:5.1f}")
     print("other shapes, by instruction set: microseconds a step (GFLOP/s of the products)")
     for name, (n_values, shape) in OTHERS.items():

@@ -48,12 +48,11 @@ struct LabelledRows {
 class Trainer {
   public:
     Trainer(const std::vector<std::vector<uint32_t>> &stages, const std::vector<float> &sparsities,
-            const std::vector<uint32_t> &head, uint32_t largest_value, Array<const int8_t, 2> directions,
-            Array<const uint8_t, 1> shifts, Vector means, Vector deviations, const LabelledRows &train, const LabelledRows &validation,
+            const std::vector<uint32_t> &head, uint32_t largest_value, Vector means, Vector deviations,
+            const LabelledRows &train, const LabelledRows &validation,
             uint32_t n_steps, uint32_t n_batch, uint32_t loss, float level, float learning_rate, float decay,
             float noise, float mixture, float rounding_from, uint64_t seed, std::optional<Matrix> first_matrix, int isa)
-        : directions_(directions), shifts_(shifts), means_(means), deviations_(deviations), train_(train),
-          validation_(validation) {
+        : means_(means), deviations_(deviations), train_(train), validation_(validation) {
         if (stages.empty() || stages.size() > RSK_TRAINER_MAX_STAGES || sparsities.size() != stages.size() ||
             head.size() != 5)
             throw nb::value_error("1 to 4 stages, each with a sparsity, and five numbers of a head");
@@ -64,14 +63,12 @@ class Trainer {
             if (stages[k].size() != 5) throw nb::value_error("five numbers of a stage");
             shape_.stages[k] = {stages[k][0], stages[k][1], stages[k][2], stages[k][3], stages[k][4], sparsities[k]};
         }
-        shape_.n_rows = head[0];
+        shape_.has_rows = head[0];
         shape_.n_levels = head[1];
         shape_.is_factored = head[2];
         shape_.has_linear = head[3];
         shape_.has_offset = head[4];
         shape_.largest_value = largest_value;
-        shape_.directions = directions.data();
-        shape_.shifts = shifts.data();
         shape_.means = means.data();
         shape_.deviations = deviations.data();
         const rsk_trainer_settings settings = {n_steps, n_batch, loss,    level,         learning_rate,
@@ -204,19 +201,9 @@ class Trainer {
             !std::all_of(deviations_.data(), deviations_.data() + n_values,
                          [](float deviation) { return deviation > 0.0f && std::isfinite(deviation); }))
             throw nb::value_error("means and deviations must be one finite number a value, deviations above 0");
-        if (shape_.n_rows == 0) return;
-        if (directions_.shape(0) != shape_.n_rows || shifts_.shape(0) != shape_.n_rows ||
-            directions_.shape(1) != shape_.stages[shape_.n_stages - 1].width)
-            throw nb::value_error("directions must be (rows, coordinates), shifts one a row");
-        if (std::any_of(shifts_.data(), shifts_.data() + shifts_.size(), [](uint8_t shift) { return shift > 15; }) ||
-            std::any_of(directions_.data(), directions_.data() + directions_.size(),
-                        [](int8_t entry) { return entry < -1 || entry > 1; }))
-            throw nb::value_error("directions are -1, 0 and 1, shifts at most 15");
     }
 
     rsk_trainer_shape shape_{};
-    Array<const int8_t, 2> directions_;
-    Array<const uint8_t, 1> shifts_;
     Vector means_, deviations_;
     LabelledRows train_, validation_;
     uint32_t n_batch_ = 0;
@@ -236,11 +223,10 @@ void define_trainer(nb::module_ &m) {
             "values"_a, "labels"_a, "soft_labels"_a = nb::none(), "weights"_a = nb::none());
     nb::class_<Trainer>(m, "Trainer")
         .def(nb::init<const std::vector<std::vector<uint32_t>> &, const std::vector<float> &,
-                      const std::vector<uint32_t> &, uint32_t, Array<const int8_t, 2>, Array<const uint8_t, 1>, Vector,
-                      Vector, const LabelledRows &, const LabelledRows &, uint32_t, uint32_t, uint32_t, float, float, float, float,
+                      const std::vector<uint32_t> &, uint32_t, Vector, Vector, const LabelledRows &, const LabelledRows &, uint32_t, uint32_t, uint32_t, float, float, float, float,
                       float, float, uint64_t, std::optional<Matrix>, int>(),
-             "stages"_a, "sparsities"_a, "head"_a, "largest_value"_a, "directions"_a, "shifts"_a, "means"_a,
-             "deviations"_a, "train"_a, "validation"_a, "n_steps"_a, "n_batch"_a, "loss"_a, "level"_a,
+             "stages"_a, "sparsities"_a, "head"_a, "largest_value"_a, "means"_a, "deviations"_a,
+              "train"_a, "validation"_a, "n_steps"_a, "n_batch"_a, "loss"_a, "level"_a,
              "learning_rate"_a, "decay"_a, "noise"_a, "mixture"_a, "rounding_from"_a, "seed"_a,
              "first_matrix"_a = nb::none(), "isa"_a = -1)
         .def("run", &Trainer::run, "n_steps"_a)

@@ -12,12 +12,10 @@
 #include "rsk.h"
 #include "rsk_trainer.h"
 
-enum { N = 75, N_VALUES = 3, N_OUTPUTS = 3, N_ROWS = 7, WIDTH = 4, N_STEPS = 50 };
+enum { N = 75, N_VALUES = 3, N_OUTPUTS = 3, WIDTH = 4, N_STEPS = 50 };
 
 static int16_t values[N * N_VALUES];
 static float labels[N * N_OUTPUTS], soft_labels[N * N_OUTPUTS], weights[N];
-static int8_t directions[N_ROWS * WIDTH];
-static uint8_t shifts[N_ROWS];
 static uint32_t digest = 2166136261u; /* of all that was trained */
 static const float means[N_VALUES] = {3.0f, -20.0f, 0.0f}, deviations[N_VALUES] = {40.0f, 30.0f, 60.0f};
 
@@ -34,25 +32,21 @@ static void fill(uint32_t n_outputs) {
             soft_labels[(uint32_t)i * n_outputs + c] = 1.0f / (float)n_outputs;
         }
     }
-    for (int l = 0; l < N_ROWS; l++)
-        for (int j = 0; j < WIDTH; j++)
-            directions[l * WIDTH + j] = (int8_t)(l < WIDTH ? l == j : (int)(next_word() % 3) - 1);
-    for (int l = 0; l < N_ROWS; l++) shifts[l] = l < WIDTH ? 0 : 1;
 }
 
 static rsk_trainer_shape shape_of(uint32_t activation, uint32_t head, uint32_t n_outputs) {
     rsk_trainer_shape shape = {.n_values = N_VALUES, .n_outputs = n_outputs, .n_stages = 2, .largest_value = 127,
-                               .directions = directions, .shifts = shifts, .means = means, .deviations = deviations};
+                               .means = means, .deviations = deviations};
     const rsk_trainer_stage hidden = {5, activation, 8, 8, 1, 0.5f}, last = {WIDTH, RSK_NO_ACTIVATION, 0, 4, 0, 0.0f};
     shape.stages[0] = hidden;
     shape.stages[1] = last;
-    shape.n_rows = N_ROWS;
+    shape.has_rows = 1;
     shape.n_levels = 4;
     shape.has_linear = head == 1;
     shape.has_offset = head != 2;
     shape.is_factored = head == 2;
     if (head == 0) { /* a network */
-        shape.n_rows = 0;
+        shape.has_rows = 0;
         shape.stages[1].activation = activation;
         shape.stages[1].n_entries = 16;
     }
@@ -245,9 +239,8 @@ static void test_refusals(void) {
     REFUSED(shape.n_stages, 5);
     REFUSED(shape.largest_value, 0);
     REFUSED(shape.largest_value, 32769);
-    REFUSED(shape.n_rows, WIDTH - 1);
-    REFUSED(shape.n_rows, RSK_TRAINER_MAX_ROWS + 1);
-    REFUSED(shape.n_rows, 0);
+    REFUSED(shape.stages[1].width, RSK_TRAINER_MAX_ROWS + 1);
+    REFUSED(shape.has_rows, 0);
     REFUSED(shape.n_levels, 5);
     REFUSED(shape.stages[0].width, 0);
     REFUSED(shape.stages[0].width, RSK_TRAINER_MAX_WIDTH + 1);

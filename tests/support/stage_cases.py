@@ -19,12 +19,12 @@ _HIDDEN = {
     "mixed": (StageShape(6, "clip"), StageShape(5, n_entries=8), StageShape(6, "relu", sparsity=0.3)),
 }
 _HEADS: dict[str, tuple[RowsHead | NetworkHead, int]] = {
-    "rows": (RowsHead(3, 8), 1),
-    "axes": (RowsHead(4, 4, n_levels=4, has_linear=False, matrix_bits=4), 1),
-    "factored": (RowsHead(4, 9, n_levels=8, factored=True, sparsity=0.4), 3),
-    "factored once": (RowsHead(2, 5, n_levels=16, factored=True, has_linear=False), 1),
-    "wide": (RowsHead(3, 6, n_levels=4, has_linear=False), 3),
-    "wide linear": (RowsHead(3, 5, n_levels=16), 2),
+    "rows": (RowsHead(3), 1),
+    "narrow": (RowsHead(4, n_levels=4, has_linear=False, matrix_bits=4), 1),
+    "factored": (RowsHead(4, n_levels=8, factored=True, sparsity=0.4), 3),
+    "factored once": (RowsHead(2, n_levels=16, factored=True, has_linear=False), 1),
+    "wide": (RowsHead(3, n_levels=4, has_linear=False), 3),
+    "wide linear": (RowsHead(3, n_levels=16), 2),
     "network": (NetworkHead(), 1),
     "networks": (NetworkHead(), 4),
 }

@@ -97,12 +97,7 @@ class Twin:
 
     def _read_rows(self) -> np.ndarray:
         rows = self.shape.rows
-        pool = rows.pool(self.trained.seed)
-        self.directions = pool.directions.T.astype(np.float64) * 2.0**-pool.shifts
-        self.positions = self.z[-1] @ self.directions
-        if self.is_rounded:
-            self.positions = np.floor(STEPS * self.positions) / STEPS
-        read = np.stack([interpolate(self.numbers["counters"][..., q], self.positions)[0]
+        read = np.stack([interpolate(self.numbers["counters"][..., q], self.z[-1])[0]
                          for q in range(self.numbers["counters"].shape[2])], axis=2)  # fmt: skip
         self.read = read[..., 0] if rows.factored else read
         return self.read @ self.numbers["decode"] if rows.factored else read.sum(axis=1)
@@ -168,12 +163,12 @@ class Twin:
         else:
             by_read = np.repeat(g[:, None], counters.shape[0], axis=1)
         self.gradients["counters"] = np.zeros_like(counters)
-        by_position = np.zeros_like(self.positions)
+        by_z = np.zeros_like(self.z[-1])
         for q in range(counters.shape[2]):
-            slopes, entries = interpolate(counters[..., q], self.positions)[1:]
-            by_position += by_read[..., q] * slopes
+            slopes, entries = interpolate(counters[..., q], self.z[-1])[1:]
+            by_z += by_read[..., q] * slopes
             self.gradients["counters"][..., q] = np.einsum("nlr,nl->lr", entries, by_read[..., q])
-        return by_position @ self.directions.T
+        return by_z
 
     def _activation_backward(self, k: int, by_output: np.ndarray) -> np.ndarray:
         z, stage = self.z[k], self.shape.stages[k]

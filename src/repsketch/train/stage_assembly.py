@@ -62,7 +62,7 @@ def _is_sparse(shape: Shape, k: int, size: int) -> bool:
 def _row_group(trained: Trained, unit: np.ndarray) -> RowGroup:
     rows, integers, scales = trained.shape.rows, trained.integers, trained.scales
     assert rows is not None
-    hashes = PooledRows(rows.pool(trained.seed), rows.n_rows, interpolate=True)
+    hashes = PooledRows(rows.pool(trained.seed), rows.n_components, interpolate=True)
     decoded: dict[str, Any] = {}
     if rows.factored:
         decoded = {"row_decode": _int8(integers["decode"]), "decode_bits": 4}
@@ -100,8 +100,8 @@ def nbytes_of(
             size += width * stage.n_entries if stage.activation == "table" else 0
             size += width * n_outputs + gain_nbytes if stage.has_linear else 0
     if rows is not None:
-        size += rows.n_rows * rows.n_levels * (1 if rows.factored else n_outputs) + gain_nbytes
-        size += packed_nbytes(rows.n_rows * n_outputs, 4) if rows.factored else 0
+        size += rows.n_components * rows.n_levels * (1 if rows.factored else n_outputs) + gain_nbytes
+        size += packed_nbytes(rows.n_components * n_outputs, 4) if rows.factored else 0
     if rows is None or rows.has_linear:
         size += widths[-1] * n_outputs + gain_nbytes
     return size

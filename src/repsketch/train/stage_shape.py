@@ -57,18 +57,17 @@ class StageShape:
 
 @dataclass(frozen=True)
 class RowsHead:
-    """A last stage without an activation, and interpolated rows that read its coordinates.
+    """A last stage without an activation, and an interpolated row over each of its coordinates.
 
     Attributes
     ----------
-    n_components, n_rows, n_levels : p coordinates, L >= p rows of R levels; the first p rows read one coordinate each
+    n_components, n_levels : p coordinates, and p rows of R levels
     factored : a row has one counter a level and a decode vector (C,) in int4, instead of C counters a level
     has_linear : there is a linear term on the coordinates, of p times C bytes
     matrix_bits, sparsity : as in ``StageShape``
     """
 
     n_components: int
-    n_rows: int
     n_levels: int = 8
     factored: bool = False
     has_linear: bool = True
@@ -77,15 +76,14 @@ class RowsHead:
 
     def __post_init__(self) -> None:
         check_count("n_components", self.n_components, MAX_ROWS)
-        check_count("n_rows", self.n_rows, MAX_ROWS, smallest=self.n_components)
         _check_size("n_levels", self.n_levels)
         _check_matrix(self.matrix_bits, self.sparsity)
 
-    def pool(self, seed: int, width_bits: int | None = WIDTH_BITS) -> CodePool:
-        """Codes of the rows: single coordinates first, then ternary sums of them; levels centred."""
+    def pool(self, seed: int) -> CodePool:
+        """Codes of the rows: single coordinates, their levels centred."""
         return CodePool(
-            "ternary", self.n_rows, self.n_components, seed, n_levels=self.n_levels,
-            n_axes=self.n_components, is_normalised=True, width_bits=width_bits,
+            "ternary", self.n_components, self.n_components, seed, n_levels=self.n_levels,
+            n_axes=self.n_components, is_normalised=True, width_bits=WIDTH_BITS,
         )  # fmt: skip
 
 
@@ -153,9 +151,9 @@ class Shape:
                 found[f"linear {k}"] = (width, n_outputs)
             n_inputs = width
         if self.rows is not None:
-            found["counters"] = (self.rows.n_rows, self.rows.n_levels, 1 if self.rows.factored else n_outputs)
+            found["counters"] = (n_inputs, self.rows.n_levels, 1 if self.rows.factored else n_outputs)
             if self.rows.factored:
-                found["decode"] = (self.rows.n_rows, n_outputs)
+                found["decode"] = (n_inputs, n_outputs)
         if self.rows is None or self.rows.has_linear:
             found["linear"] = (n_inputs, n_outputs)
         return found | {"offset": (n_outputs,)}

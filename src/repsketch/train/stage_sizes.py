@@ -67,7 +67,7 @@ class StageSizes:
         hidden = tuple(replace(plain, width=widths[k], matrix_bits=bits[k]) for k in range(recipe.n_hidden))
         if recipe.activation == "relu":
             return Shape(hidden, NetworkHead(), has_offset)
-        head = RowsHead(widths[-1], widths[-1], recipe.n_entries, n_outputs > 2, has_linear, bits[-1], sparsity)
+        head = RowsHead(widths[-1], recipe.n_entries, n_outputs > 2, has_linear, bits[-1], sparsity)
         return Shape(hidden, head, has_offset)
 
 

@@ -25,9 +25,9 @@ def work_of_step(shape: Shape, n_values: int, n_outputs: int, n_rows: int) -> fl
     n_others = sum(stage.width for stage in shape.stages) - n_tables
     n_weights = sum(stage.width for stage in shape.stages if stage.has_linear)
     n_weights += last if rows is None or rows.has_linear else 0
-    n_weights += 0 if rows is None else rows.n_rows
+    n_weights += 0 if rows is None else last
     work = STEP_WORK + VALUE_WORK * n_values + sum(n * p for n, p in pairwise((n_values, *shape.widths)))
-    work += TABLE_WORK * n_tables + RELU_WORK * n_others + (0 if rows is None else ROW_WORK * rows.n_rows)
+    work += TABLE_WORK * n_tables + RELU_WORK * n_others + (0 if rows is None else ROW_WORK * last)
     work += OUTPUT_WORK * n_outputs + WEIGHT_WORK * n_weights * n_outputs
     return work * (FIXED_SHARE + (1.0 - FIXED_SHARE) * Schedule().batch_of(n_rows) / MAX_BATCH)
 

@@ -215,22 +215,18 @@ def make_trainer(
     check_count("seed", seed, 2**32 - 1, smallest=0)
     means, deviations = train_rows.moments
     rows = shape.rows
-    directions, shifts = np.zeros((0, shape.widths[-1]), np.int8), np.zeros(0, np.uint8)
     head = [0, 0, 0, 1, int(shape.has_offset)]
     stages = [
         [stage.width, ACTIVATIONS.index(stage.activation), stage.n_entries, stage.matrix_bits, int(stage.has_linear)]
         for stage in shape.stages
     ]
     if rows is not None:
-        pool = rows.pool(seed)
-        directions, shifts = np.ascontiguousarray(pool.directions), pool.shifts.astype(np.uint8)
-        head = [rows.n_rows, rows.n_levels, int(rows.factored), int(rows.has_linear), int(shape.has_offset)]
+        head = [1, rows.n_levels, int(rows.factored), int(rows.has_linear), int(shape.has_offset)]
         stages.append([rows.n_components, 0, 0, rows.matrix_bits, 0])
     shape.check(n_values, n_outputs)
     return require_native().Trainer(
         stages=stages, sparsities=list(shape.sparsities), head=head, largest_value=largest,
-        directions=directions, shifts=shifts, means=means, deviations=deviations,
-        train=train_rows.native, validation=validation_rows.native,
+        means=means, deviations=deviations, train=train_rows.native, validation=validation_rows.native,
         n_steps=schedule.n_steps, n_batch=schedule.batch_of(len(train_rows.values)), loss=LOSSES.index(loss),
         level=level, learning_rate=schedule.learning_rate, decay=schedule.weight_decay, noise=schedule.noise,
         mixture=schedule.mixture, rounding_from=schedule.rounding_from, seed=seed,

@@ -61,7 +61,7 @@ def test_integers_of_small_and_large_values(largest):
     values = rng.integers(low, min(largest, 32_767) + 1, (64, 40)).astype(np.int16)
     labels = np.sin(values[:, :1] / largest) + values[:, 1:2] / largest
     rows = LabelledRows(values, labels)
-    shape = Shape((StageShape(300, n_entries=4, has_linear=True), StageShape(40, "relu")), RowsHead(40, 300, 4))
+    shape = Shape((StageShape(300, n_entries=4, has_linear=True), StageShape(40, "relu")), RowsHead(40, 4))
     trainer = make_trainer(rows, rows, shape, Schedule(20), loss="squared", largest=largest)
     trainer.run(20)
     trained = read_trained(trainer, shape, 0, 40, 1)
@@ -148,9 +148,9 @@ def check_decode(parameters: np.ndarray, integers: np.ndarray, step: float) -> N
 
 def test_bytes_are_announced():
     inputs = Inputs(6, limits=(-127, 127))
-    dense = Shape((StageShape(10, has_linear=True),), RowsHead(4, 7))
+    dense = Shape((StageShape(10, has_linear=True),), RowsHead(4))
     header = 32 + 2 * 8 + 4 + 4 + 4 + 4  # model, two stages, offset, gains of rows and of two linear terms
-    assert nbytes_of(dense, inputs, 1) == header + (60 + 20 + 80 + 10) + (40 + 8) + 7 * 8 + 4
+    assert nbytes_of(dense, inputs, 1) == header + (60 + 20 + 80 + 10) + (40 + 8) + 4 * 8 + 4
     half = Shape((StageShape(10, "relu", sparsity=0.5, matrix_bits=4),), NetworkHead())
     assert nbytes_of(half, inputs, 1) == 32 + 8 + 4 + 4 + (30 * 4 // 8 + 8 + 20) + 10
     # A bitmap takes an eighth: below that nothing is saved by leaving out zeros.

@@ -77,7 +77,7 @@ def test_a_shape_follows_its_recipe():
     assert tables.matrix_bits == (8, 4, 4)
     assert [stage.n_entries for stage in tables.stages] == [4, 4]
     rows = tables.rows
-    assert (rows.n_rows, rows.n_levels, rows.factored, rows.has_linear) == (5, 4, False, True)
+    assert (rows.n_components, rows.n_levels, rows.factored, rows.has_linear) == (5, 4, False, True)
     assert shape("small first", 10).matrix_bits == (4, 8)
     network = shape("network", 10)
     assert (network.widths, network.rows) == ((10, 7), None)

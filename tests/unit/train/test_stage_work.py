@@ -18,7 +18,7 @@ def test_work_grows_with_every_size():
     assert work_of_step(network(10), 5, 1, 500) < plain  # smaller batches
     tables = Shape((StageShape(10),), NetworkHead())
     assert work_of_step(tables, 5, 1, N_ROWS) > plain
-    rows = [Shape((), RowsHead(10, n_rows, factored=True)) for n_rows in (10, 20)]
+    rows = [Shape((), RowsHead(n_components, factored=True)) for n_components in (10, 20)]
     assert work_of_step(rows[1], 5, 3, N_ROWS) > work_of_step(rows[0], 5, 3, N_ROWS)
 
 

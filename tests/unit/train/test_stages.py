@@ -16,7 +16,7 @@ from repsketch.train.stage_shape import NetworkHead, RowsHead, Shape, StageShape
 from repsketch.train.stages import LabelledRows, Schedule, Trained, make_trainer, train
 
 N, N_VALUES = 1_200, 4
-TABLES = Shape((StageShape(10, has_linear=True),), RowsHead(6, 9))
+TABLES = Shape((StageShape(10, has_linear=True),), RowsHead(6))
 NETWORK = Shape((StageShape(16, "relu"), StageShape(8, "relu")), NetworkHead())
 
 
@@ -59,9 +59,9 @@ def rows_like(train_rows: LabelledRows, rows: LabelledRows) -> LabelledRows:
     [
         (TABLES, 0.033),
         (NETWORK, 0.07),
-        (Shape((), RowsHead(4, 12)), 0.4),
+        (Shape((), RowsHead(4)), 0.4),
         (Shape((StageShape(16, "clip"),), NetworkHead()), 0.1),
-        (Shape((StageShape(8, n_entries=4), StageShape(8, n_entries=16)), RowsHead(4, 4, n_levels=4)), 0.15),
+        (Shape((StageShape(8, n_entries=4), StageShape(8, n_entries=16)), RowsHead(4, n_levels=4)), 0.15),
     ],
     ids=["tables", "ReLU", "one stage", "clip", "three stages"],
 )
@@ -84,7 +84,7 @@ def test_losses_are_those_named():
     assert below["squared"] == pytest.approx(1 - np.exp(-1), abs=0.04)
     for task, loss, shape in (
         ("two", "logistic", TABLES),
-        ("three", "softmax", Shape((StageShape(10),), RowsHead(6, 9, factored=True))),
+        ("three", "softmax", Shape((StageShape(10),), RowsHead(6, factored=True))),
     ):
         rows, others = rows_of(task), rows_of(task, 600, seed=1)
         outputs = outputs_of(fit(shape, loss, (rows, others)), others)
@@ -121,7 +121,7 @@ def test_noise_and_decay_keep_rows_from_being_learned_by_heart(name, amount):
     """Labels drawn at random: there is nothing else to learn."""
     rng = np.random.default_rng(0)
     rows = LabelledRows(rng.integers(-60, 60, (80, 12)).astype(np.int16), np.float64(rng.integers(0, 2, (80, 1))))
-    for shape in (Shape((StageShape(8),), RowsHead(6, 6)), NETWORK):
+    for shape in (Shape((StageShape(8),), RowsHead(6)), NETWORK):
         found = [fit(shape, "logistic", (rows, rows), n_steps=800, **{name: each}).loss for each in (0.0, amount)]
         assert found[0] < 0.2
         assert found[1] > 0.4
@@ -129,8 +129,8 @@ def test_noise_and_decay_keep_rows_from_being_learned_by_heart(name, amount):
 
 def test_all_but_shifts_and_offset_decay():
     """Outputs that are the labels, so that all slopes are 0: the first step, of 0.04 times 1, only decays."""
-    shape = Shape((StageShape(10, has_linear=True),), RowsHead(6, 8, factored=True))
-    rows = replace(TRAIN, labels=np.full((N, 1), 9.0))
+    shape = Shape((StageShape(10, has_linear=True),), RowsHead(6, factored=True))
+    rows = replace(TRAIN, labels=np.full((N, 1), 7.0))
     trainer = make_trainer(rows, rows, shape, Schedule(10, 1.0, weight_decay=5.0), loss="squared")
     places = shape.slices(N_VALUES, 1)
     before = trainer.parameters()
@@ -180,7 +180,7 @@ def test_the_parameters_of_the_lowest_validation_loss_are_taken():
     rng = np.random.default_rng(1)
     few = LabelledRows(TRAIN.values[:48], TRAIN.labels[:48] + rng.normal(0, 0.7, (48, 1)))
     for seed in range(3):
-        trained = fit(Shape((StageShape(20),), RowsHead(8, 8)), rows=(few, VALIDATION), n_steps=1_200, seed=seed)
+        trained = fit(Shape((StageShape(20),), RowsHead(8)), rows=(few, VALIDATION), n_steps=1_200, seed=seed)
         losses = [loss for _, loss in trained.checks]
         assert 16 <= len(losses) <= 18
         assert [step for step, _ in trained.checks][-1] == 1_200
@@ -346,7 +346,7 @@ def test_tables_beat_a_network_of_the_same_bytes_on_kin8nm():
     shapes = {
         "tables": Shape(
             (StageShape(20, n_entries=4, has_linear=True), StageShape(14, n_entries=4, has_linear=True)),
-            RowsHead(10, 10),
+            RowsHead(10),
         ),
         "two": Shape((StageShape(32, "relu"), StageShape(18, "relu")), NetworkHead()),
         "three": Shape((StageShape(22, "relu"), StageShape(19, "relu"), StageShape(12, "relu")), NetworkHead()),

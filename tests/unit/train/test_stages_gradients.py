@@ -33,7 +33,7 @@ def test_loss_and_gradients_are_those_of_the_twin(is_rounded):
             for name, (place, size) in places.items():
                 wanted = twin.gradients[name]
                 error = np.abs(found[place].reshape(size) - wanted).max()
-                assert error <= 1e-4 * np.abs(wanted).max() + 1e-7, name
+                assert error <= 2e-4 * np.abs(wanted).max() + 1e-7, name
                 assert np.abs(wanted).max() > 1e-4 or name == "offset", name
 
 
@@ -55,5 +55,5 @@ def test_gradients_are_slopes_of_the_loss():
                     losses.append(Twin(other, some.rows, some.loss, some.mixture, 0.8, False).loss())
                 slope = (losses[0] - losses[1]) / 2e-8
                 gradient = found[place].reshape(size)
-                error = 1e-4 * np.linalg.norm(gradient) * np.linalg.norm(direction) + 2e-7
+                error = 2e-4 * np.linalg.norm(gradient) * np.linalg.norm(direction) + 2e-7
                 assert (gradient * direction).sum() == pytest.approx(slope, abs=error), name
