@@ -14,9 +14,6 @@ N_ROUNDS_OF_FEW, MIN_RECIPE_SHARE, MIN_STEP_SHARE, MIN_COST_SHARE = 2, 0.4, 0.5,
 MIN_RECIPES = 4  # of a round
 RECIPE_POWER = 0.6  # recipes for models of twice the work are fewer by two to this power, and steps by the rest
 MAX_WORK_RATIO = 1.25  # of all rounds of large models to those of small ones, but for a least number of steps
-#: Work of a step to the usual one, from which on budgets are large: smaller models are tried first, and the work of all
-#: rounds may be so many times as much.
-LARGE_RATIO, LARGE_WORK = 8.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -130,8 +127,7 @@ class SearchEffort:
             n_recipes = max(min(MIN_RECIPES, rung.n_recipes), round(rung.n_recipes / ratio**RECIPE_POWER))
             rungs.append(Rung(n_recipes, min(rung.n_best, max(1, n_recipes // 2)), rung.n_steps))
         steps, left = (sum(rung.n_recipes * rung.n_steps for rung in of) for of in (self.rungs, rungs))
-        most = MAX_WORK_RATIO * (1.0 if ratio < LARGE_RATIO else LARGE_WORK)
-        final = replace(self.final, work_per_step=WORK_PER_STEP * max(1.0, most * steps / left))
+        final = replace(self.final, work_per_step=WORK_PER_STEP * max(1.0, MAX_WORK_RATIO * steps / left))
         return replace(self, rungs=tuple(rungs), final=final)
 
     def with_fits(self, change: Callable[[FitEffort], FitEffort]) -> "SearchEffort":

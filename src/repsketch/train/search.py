@@ -9,7 +9,7 @@ validation rows. The trial chosen is trained on all rows where these are few.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,11 @@ from .choice import (
 )
 from .clock import Clock
 from .cross_validation import CrossFitter
-from .effort import ALL, LARGE_RATIO, NORMAL, FitEffort, Rung, SearchEffort
+from .effort import ALL, NORMAL, FitEffort, Rung, SearchEffort
 from .fitter import Recipe, RecipeFitter
 from .local_search import cost_of, local_search
 from .recipes import GreedyRecipe, first_greedy_recipes, greedy_neighbours
-from .stage_recipes import LARGE_SIZES, StageRecipe, first_stage_recipes, smaller, vary
+from .stage_recipes import StageRecipe, first_stage_recipes, vary
 from .stage_sizes import StageSizes
 from .stage_trials import StageRows, StageTrials
 from .stage_work import WORK_PER_STEP
@@ -52,8 +52,8 @@ USUAL_WIDTH = 500  # values times outputs; of wider tables fewer greedy rows and
 #: Where training rows are few, larger models than this do not generalise better: bytes for each row, and in all.
 MAX_BYTES_PER_ROW, MIN_FEW_BYTES = 4, 512
 MIN_WORK_RATIO = 0.4  # of the work of a step to the usual one: smaller models have no more recipes than this gives
-SMALLER_SHARE = 3  # at large budgets one in so many of the best recipes of a round is also tried at half of its bytes
 NESTED_FROM, NESTED_RATIO = 4_096, 4  # bytes above which a search at a quarter of the budget comes first
+INHERITED_SHARE = 4  # one in so many of the first recipes is among the best of that search
 MAX_DRAWS = 200  # of variations for one round; most of them are new
 
 #: The recipe that was chosen, its trial, and all trials.
@@ -97,7 +97,9 @@ def search(
     searches = [_Search(data, few, seed, None, change, effort, count, largest) for few in budgets] + [largest]
     new = [each for each in searches if each.budget not in known]
     with largest.workers, progress_bar(title, sum(each.cost for each in new), enabled=progress) as bar:
-        known |= {each.budget: each.run(bar) for each in new}
+        for each, smaller in zip(searches, (None, *searches), strict=False):
+            if each in new:
+                known[each.budget] = each.run(bar, known[smaller.budget] if smaller else None)
         found = {each: outcome for each in searches if (outcome := known[each.budget]) is not None}
         if not found:
             raise InputError(
@@ -139,10 +141,7 @@ class _Search:
         folds = data.folds(effort.n_folds, seed) if has_folds else (data,)
         self.stage_rows: list[StageRows] = larger.stage_rows if larger else [StageRows(fold) for fold in folds]
         self.folds = [rows.data for rows in self.stage_rows]
-        ratio = work_at(data, self.budget) / WORK_PER_STEP
-        self.is_large = ratio > LARGE_RATIO
-        if self.is_large:  # most recipes use less than the budget
-            ratio = max(LARGE_RATIO, work_at(data, int(LARGE_SIZES[0] * self.budget)) / WORK_PER_STEP)
+        ratio, self.is_large = work_at(data, self.budget) / WORK_PER_STEP, budget > NESTED_FROM
         self.effort = effort.for_rows(len(data.train_rows)).for_work(max(ratio, 1.0 if is_few else MIN_WORK_RATIO))
         self.clock = Clock(time_limit)
         narrowness = min(1.0, USUAL_WIDTH / (data.n_values * data.n_outputs))
@@ -157,23 +156,31 @@ class _Search:
         self.greedy_screener = self._fitter(self.screening, 0.3, self.min_greedy_rows, few_bytes)
 
     @cached_property
-    def _firsts(self) -> tuple[list[GreedyRecipe], list[StageRecipe]]:
-        """What the search starts from: greedy recipes, and recipes of stages."""
-        drawn = islice(first_stage_recipes(self.folds[0], self.seed, is_large=self.is_large), MAX_DRAWS)
-        stages = self._fitting(drawn, self.effort.rungs[0].n_recipes)
-        return self._changed(first_greedy_recipes(self.data)), stages
+    def _first_greedy(self) -> list[GreedyRecipe]:
+        return self._changed(first_greedy_recipes(self.data))
+
+    def _first_stages(self, smaller: Outcome | None) -> list[StageRecipe]:
+        """The recipes of stages that the search starts from; the best of one at fewer bytes are among them."""
+        n, found = self.effort.rungs[0].n_recipes, [] if smaller is None else smaller[2]
+        known = dict.fromkeys(replace(recipe, restart=0) for recipe, _ in found if isinstance(recipe, StageRecipe))
+        best = varied(list(known), -(-n // INHERITED_SHARE))
+        drawn = first_stage_recipes(self.folds[0], self.seed, is_large=self.is_large, best=best)
+        return self._fitting(islice(drawn, MAX_DRAWS), n)
 
     @cached_property
     def cost(self) -> float:
         """Cost of all fits, about."""
-        n_greedy = len(self._firsts[0]) * (2 if self.budget > RACE_BYTES else 1)
+        n_greedy = len(self._first_greedy) * (2 if self.budget > RACE_BYTES else 1)
         rungs = sum(rung.n_recipes * WORK_PER_STEP * rung.n_steps * COST_PER_WORK for rung in self.effort.rungs)
         return SCREENING_COST * n_greedy + rungs + self.effort.max_cost + FINAL_COST * (self.effort.n_final + 1)
 
-    def run(self, bar: ProgressBar) -> Outcome | None:
-        """All phases: the recipe chosen, its trial, and all trials; None if no sketch is as small as the budget."""
+    def run(self, bar: ProgressBar, smaller: Outcome | None = None) -> Outcome | None:
+        """All phases: the recipe chosen, its trial, and all trials; None if no sketch is as small as the budget.
+
+        ``smaller`` is what a search at fewer bytes has found.
+        """
         self.bar = bar
-        greedy, found = self._screen(*self._firsts)
+        greedy, found = self._screen(self._first_greedy, self._first_stages(smaller))
         if not greedy and not found:
             return None
         return self._fit_finally(*self._halve(found, greedy))
@@ -271,9 +278,7 @@ class _Search:
         if not best:
             return []
         restarts = (replace(source, restart=source.restart + 1 + turn) for turn in range(MAX_DRAWS) for source in best)
-        shrunk = filter(None, map(smaller, best[: max(1, len(best) // SMALLER_SHARE)])) if self.is_large else ()
-        varied_ones = (vary(best, self.folds[0], self.rng, is_large=self.is_large) for _ in range(MAX_DRAWS))
-        variations = chain(shrunk, varied_ones)
+        variations = (vary(best, self.folds[0], self.rng, is_large=self.is_large) for _ in range(MAX_DRAWS))
         known = [recipe for recipe, _ in previous]
         return best + self._fitting(restarts if is_last else variations, rung.n_recipes - len(best), known)
 

@@ -6,7 +6,7 @@ the best.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle, product
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +23,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "first_bits": (4, 8),
     "matrix_bits": (4, 8),
     "sparsity": (0.0, 0.3, 0.5, 0.7, 0.85, 0.93),
-    "size": (0.06, 0.12, 0.25, 0.5, 0.75, 1.0),
+    "size": (0.25, 0.5, 0.75, 1.0),
     "steps": (0.1, 0.3, 1.0),
     "columns": (0.12, 0.25, 0.5, 1.0),
     "scaling": SCALINGS,
@@ -38,16 +38,17 @@ WEIGHTS: dict[str, tuple[float, ...]] = {
     "n_hidden": (4, 4, 2, 1),
     "n_entries": (4, 4, 1),
     "sparsity": (4, 1, 2, 2, 1, 1),
-    "size": (0, 0, 0, 0, 0, 1),
+    "size": (0, 0, 0, 1),
     "steps": (1, 2, 6),
     "columns": (1, 1, 2, 8),
     "noise": (4, 1, 1, 1, 1),
     "weight_decay": (2, 4, 4, 4, 1),
     "learning_rate": (1, 3, 4, 2),
 }
-#: The same where the budget is large: more bytes than a table can make use of.
-LARGE_WEIGHTS = WEIGHTS | {"size": (2, 2, 2, 2, 1, 1)}
-LARGE_SIZES = (0.25, 0.06)  # of the first recipes there, in turn
+#: The same where the budget is large: a model of fewer bytes, which trains longer in the same time, may be as good.
+LARGE_WEIGHTS = WEIGHTS | {"size": (0, 1, 1, 2)}
+INHERITED_SIZES = (1.0, 0.5)  # of the best recipes of a search at fewer bytes
+FIRST_LARGE_SIZE = 0.25  # of the first recipes without such a search, at most
 FEW_ROWS = 100  # training rows per column; classifiers with fewer are started with noise added to the inputs
 WIDE = 24  # values from which sparse matrices are among the first recipes
 MIN_COLUMNS = 8  # of a table of which some may be left out
@@ -106,13 +107,20 @@ class StageRecipe:
         return f"{stages}{pruned} (learning rate {self.learning_rate:g}, weight decay {self.weight_decay:g})"
 
 
-def first_stage_recipes(data: TrainingData, seed: int, *, is_large: bool = False) -> Iterator[StageRecipe]:
+def first_stage_recipes(
+    data: TrainingData, seed: int, *, is_large: bool = False, best: Sequence[StageRecipe] = ()
+) -> Iterator[StageRecipe]:
     """The recipes that a search starts from, without end: a few of every kind, then random ones.
 
-    Where the budget ``is_large`` they use a quarter or a sixteenth of it: these train longer, and may be as good.
+    Parameters
+    ----------
+    is_large : the budget is large: recipes may use less
+    best : recipes of a search at fewer bytes; they come first, in place of those of every kind
     """
-    for recipe, most in zip(_designed(data), cycle(LARGE_SIZES)):
-        yield replace(recipe, size=min(recipe.size, most)) if is_large else recipe
+    for recipe, size in product(best, INHERITED_SIZES):
+        yield replace(recipe, size=size, restart=0)
+    for recipe in () if best else _designed(data):
+        yield replace(recipe, size=min(recipe.size, FIRST_LARGE_SIZE)) if is_large else recipe
     rng = np.random.default_rng([seed, 20])
     while True:
         yield draw(data, rng, LARGE_WEIGHTS if is_large else WEIGHTS)
@@ -174,12 +182,6 @@ def vary(
     if child.activation == "relu" and not child.n_hidden:  # that would be a linear model
         child = replace(child, n_hidden=1)
     return child
-
-
-def smaller(recipe: StageRecipe) -> StageRecipe | None:
-    """The recipe with at most half of the bytes, or None."""
-    sizes = [size for size in VALUES["size"] if size <= 0.5 * recipe.size]
-    return replace(recipe, size=sizes[-1], restart=0) if sizes else None
 
 
 def _matters(name: str, recipe: StageRecipe, data: TrainingData) -> bool:
