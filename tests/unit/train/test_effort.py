@@ -2,7 +2,7 @@
 
 import pytest
 
-from repsketch.train.effort import EFFORTS, LARGE_RATIO, LARGE_WORK, MAX_WORK_RATIO, MIN_RECIPES
+from repsketch.train.effort import EFFORTS, MAX_WORK_RATIO, MIN_RECIPES
 from repsketch.train.stage_work import MIN_STEP_SHARE, WORK_PER_STEP, steps_for
 
 N_ROWS = 10**6
@@ -25,9 +25,8 @@ def test_rounds_of_large_models_take_little_more_work(name):
     for ratio in (1.5, 2.0, 4.0, 8.0, 16.0):
         n_steps = steps_for(10_000, ratio * WORK_PER_STEP, effort.for_work(ratio).final.work_per_step, N_ROWS)
         if n_steps > 10_000 * MIN_STEP_SHARE:
-            most = MAX_WORK_RATIO * (1.0 if ratio < LARGE_RATIO else LARGE_WORK)
-            assert work_of(effort, ratio) <= 1.02 * most * usual, ratio
-            assert ratio < LARGE_RATIO or work_of(effort, ratio) > 0.7 * most * usual, ratio
+            assert work_of(effort, ratio) <= 1.02 * MAX_WORK_RATIO * usual, ratio
+            assert ratio < 8.0 or work_of(effort, ratio) > 0.7 * MAX_WORK_RATIO * usual, ratio
     assert work_of(effort, 1_000.0) > 5.0 * usual
 
 

@@ -8,11 +8,12 @@ import pytest
 
 from repsketch.sketch import CompiledSketch
 from repsketch.train import search as searching
+from repsketch.train.choice import varied
 from repsketch.train.effort import FitEffort, Rung
 from repsketch.train.fitter import RecipeFitter
 from repsketch.train.recipes import GreedyRecipe
 from repsketch.train.search import search
-from repsketch.train.stage_recipes import StageRecipe, smaller
+from repsketch.train.stage_recipes import StageRecipe
 from repsketch.train.stage_work import WORK_PER_STEP
 from repsketch.train.training_data import TrainingData
 from repsketch.train.trials import Refit, Trial, loss_of
@@ -113,21 +114,15 @@ def usual_work(monkeypatch):
     monkeypatch.setattr(searching, "work_at", lambda data, budget: WORK_PER_STEP)
 
 
-@pytest.mark.parametrize("is_large", [False, True])
-def test_rounds_keep_the_best_and_vary_them(brief_effort, fitted, usual_work, monkeypatch, is_large):
-    """Of six recipes the best two are trained for longer, with two variations; last, the best one and its restarts.
-
-    At large budgets one of the variations is the best recipe at half its bytes.
-    """
-    monkeypatch.setattr(searching, "LARGE_RATIO", 0.5 if is_large else 2.0)
+def test_rounds_keep_the_best_and_vary_them(brief_effort, fitted, usual_work):
+    """Of six recipes the best two are trained for longer, with two variations; last, the best one and its restarts."""
     effort = replace(brief_effort, rungs=(Rung(6, 0, 40), Rung(4, 2, 80), Rung(3, 1, 120)), max_retrained_rows=0)
-    trials = search(make_data(), 4_000 if is_large else 600, progress=False, change=no_greedy, effort=effort)
+    trials = search(make_data(), 600, progress=False, change=no_greedy, effort=effort)
     by_steps = {steps: [recipe for recipe, n in fitted if n == steps] for steps in (40, 80, 120)}
     assert [len(recipes) for recipes in by_steps.values()] == [6, 4, 3]
     losses = {recipe: trial_loss(trials, recipe, 40) for recipe in by_steps[40]}
     kept = [recipe for recipe in by_steps[80] if recipe in by_steps[40]]
     assert kept == sorted(by_steps[40], key=losses.__getitem__)[:2]
-    assert (smaller(kept[0]) in by_steps[80]) == is_large
     last = by_steps[120][:3]
     assert last[0].restart == 0
     assert [replace(recipe, restart=0) for recipe in last] == [last[0]] * 3
@@ -260,9 +255,9 @@ def searched(monkeypatch):
     """The budgets of the searches that are made, one within the other."""
     searched, run = [], searching._Search.run
 
-    def listed(self, bar):
+    def listed(self, bar, smaller):
         searched.append(self.budget)
-        return run(self, bar)
+        return run(self, bar, smaller)
 
     monkeypatch.setattr(searching._Search, "run", listed)
     return searched
@@ -280,6 +275,19 @@ def test_a_search_at_a_quarter_of_a_large_budget_comes_first(brief_effort, searc
     found = search(make_data(), budget, progress=False, time_limit=time_limit, change=change, effort=brief_effort)
     assert searched == budgets
     assert len(found) >= len(budgets)
+
+
+def test_the_best_recipes_of_the_search_at_fewer_bytes_come_first(brief_effort, fitted, usual_work):
+    """At all and at half of the bytes; they are a quarter of the first recipes."""
+    effort = replace(brief_effort, rungs=(Rung(8, 0, 40), Rung(3, 1, 80)))
+    outcomes: dict = {}
+    search(make_data(), 1_200, progress=False, change=no_greedy, effort=effort, outcomes=outcomes)
+    best = varied(list(dict.fromkeys(replace(recipe, restart=0) for recipe, _ in outcomes[1_200][2])), 2)
+    fitted.clear()
+    search(make_data(), 4_800, progress=False, change=no_greedy, effort=effort, outcomes=outcomes)
+    firsts = [recipe for recipe, n_steps in fitted if n_steps == 40]
+    assert len(firsts) == 8
+    assert {replace(recipe, size=size) for recipe in best for size in (1.0, 0.5)} <= set(firsts)
 
 
 def test_the_best_of_searches_of_all_sizes_is_chosen(brief_effort, monkeypatch):

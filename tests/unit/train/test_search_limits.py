@@ -16,7 +16,6 @@ from repsketch.train.fitter import RecipeFitter
 from repsketch.train.objective import Absolute
 from repsketch.train.recipes import GreedyRecipe
 from repsketch.train.stage_trials import StageRows
-from repsketch.train.stage_work import WORK_PER_STEP
 from repsketch.train.training_data import TrainingData
 from repsketch.train.trials import GreedyTrials
 
@@ -123,17 +122,16 @@ def test_above_2_kilobytes_deeper_rows_are_tried():
     assert best_of_race(raced, DATA, 2_049) == [RECIPE, replace(RECIPE, n_concat=DEEP_CONCAT)]
 
 
-@pytest.mark.parametrize(("ratio", "is_large"), [(8.0, False), (8.1, True)])
-def test_from_eight_times_the_usual_work_small_models_come_first(monkeypatch, ratio, is_large):
-    monkeypatch.setattr(search, "work_at", lambda data, budget: ratio * WORK_PER_STEP)
+@pytest.mark.parametrize(("budget", "is_large"), [(4_096, False), (4_097, True)])
+def test_above_4_kilobytes_recipes_may_use_less(monkeypatch, budget, is_large):
     asked = []
 
-    def listen(data, seed, *, is_large):
+    def listen(data, seed, *, is_large, best):
         asked.append(is_large)
         return iter([])
 
     monkeypatch.setattr(search, "first_stage_recipes", listen)
-    one = new_search(time_limit=None)
+    one = new_search(budget=budget, time_limit=None)
     monkeypatch.setattr(one, "_screen", lambda *_: ([], []))
     assert one.run(ProgressBar()) is None
     assert asked == [is_large]
