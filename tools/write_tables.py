@@ -157,13 +157,12 @@ def efforts_text() -> str:
     if not cells:
         return NOT_YET.format("efforts")
     rises = sorted(100.0 * (cell["fast"]["loss"] / cell["normal"]["loss"] - 1.0) for cell in cells)
-    times = [cell["normal"]["seconds"] / cell["fast"]["seconds"] for cell in cells]
     worst = max(cells, key=lambda cell: cell["fast"]["loss"] / cell["normal"]["loss"])
     return (
         f"Over {len(cells)} cells of the development datasets, at 1 KB and 4 KB, without a model of the user, the "
         f'validation loss with `effort="fast"` differs from that with the normal effort by {median(rises):+.1f} % '
-        f"in the median, from {rises[0]:+.1f} % to {rises[-1]:+.1f} % ({worst['dataset']}); the normal effort takes "
-        f"{median(times):.1f} times as long (`python bench/experiments/efforts.py`)."
+        f"in the median, from {rises[0]:+.1f} % to {rises[-1]:+.1f} % ({worst['dataset']}; "
+        "`python bench/experiments/efforts.py`)."
     )
 
 

@@ -1,13 +1,12 @@
-"""What more effort is worth: the validation loss and the seconds of effort="fast" and "normal", dataset by dataset.
+"""What more effort is worth: the validation loss with effort="fast" and "normal", dataset by dataset.
 
     python bench/experiments/efforts.py
 
-One call of compress each, by turns, without a model, on the training rows of the frontier's datasets. Writes
-results/efforts.json. For a machine that does nothing else.
+One call of compress each, without a model, on the training rows of the frontier's datasets. Writes
+results/efforts.json.
 """
 
 import sys
-import time
 from typing import Any
 
 import repsketch as rs
@@ -21,17 +20,15 @@ SEED = 0
 
 
 def found_at(name: str, budget: int) -> dict[str, Any]:
-    """Loss, bytes and seconds of every effort."""
+    """Loss and bytes of every effort."""
     table = Case(name, SEED).table
     X, cell = table.raw(table.X_train), {"dataset": name, "budget": budget}
     for effort in EFFORTS:
-        started = time.perf_counter()
         sketch = rs.compress(
             None, X, table.y_train, budget=budget, task=table.task, effort=effort, random_state=SEED, progress=False
         )
-        seconds = time.perf_counter() - started
         loss = sketch.summary.rows[0]["loss"]
-        cell[effort] = {"loss": loss, "nbytes": sketch.nbytes, "seconds": seconds}
+        cell[effort] = {"loss": loss, "nbytes": sketch.nbytes}
     return cell
 
 

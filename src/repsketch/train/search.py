@@ -53,6 +53,7 @@ USUAL_WIDTH = 500  # values times outputs; of wider tables fewer greedy rows and
 MAX_BYTES_PER_ROW, MIN_FEW_BYTES = 4, 512
 MIN_WORK_RATIO = 0.4  # of the work of a step to the usual one: smaller models have no more recipes than this gives
 NESTED_FROM, NESTED_RATIO = 4_096, 4  # bytes above which a search at a quarter of the budget comes first
+MIN_ROWS_PER_BYTE = 4  # training rows; where they are fewer, some recipes use less than the budget
 INHERITED_SHARE = 4  # one in so many of the first recipes is among the best of that search
 MAX_DRAWS = 200  # of variations for one round; most of them are new
 
@@ -141,7 +142,8 @@ class _Search:
         folds = data.folds(effort.n_folds, seed) if has_folds else (data,)
         self.stage_rows: list[StageRows] = larger.stage_rows if larger else [StageRows(fold) for fold in folds]
         self.folds = [rows.data for rows in self.stage_rows]
-        ratio, self.is_large = work_at(data, self.budget) / WORK_PER_STEP, budget > NESTED_FROM
+        self.is_large = budget > min(NESTED_FROM, len(data.train_rows) // MIN_ROWS_PER_BYTE)
+        ratio = work_at(data, self.budget) / WORK_PER_STEP
         self.effort = effort.for_rows(len(data.train_rows)).for_work(max(ratio, 1.0 if is_few else MIN_WORK_RATIO))
         self.clock = Clock(time_limit)
         narrowness = min(1.0, USUAL_WIDTH / (data.n_values * data.n_outputs))

@@ -45,10 +45,9 @@ WEIGHTS: dict[str, tuple[float, ...]] = {
     "weight_decay": (2, 4, 4, 4, 1),
     "learning_rate": (1, 3, 4, 2),
 }
-#: The same where the budget is large: a model of fewer bytes, which trains longer in the same time, may be as good.
-LARGE_WEIGHTS = WEIGHTS | {"size": (0, 1, 1, 2)}
+#: The same where the budget is large: a model of fewer bytes may generalise better.
+LARGE_WEIGHTS = WEIGHTS | {"size": (1, 2, 1, 8)}
 INHERITED_SIZES = (1.0, 0.5)  # of the best recipes of a search at fewer bytes
-FIRST_LARGE_SIZE = 0.25  # of the first recipes without such a search, at most
 FEW_ROWS = 100  # training rows per column; classifiers with fewer are started with noise added to the inputs
 WIDE = 24  # values from which sparse matrices are among the first recipes
 MIN_COLUMNS = 8  # of a table of which some may be left out
@@ -114,13 +113,13 @@ def first_stage_recipes(
 
     Parameters
     ----------
-    is_large : the budget is large: recipes may use less
+    is_large : the budget is large: some recipes use less
     best : recipes of a search at fewer bytes; they come first, in place of those of every kind
     """
     for recipe, size in product(best, INHERITED_SIZES):
         yield replace(recipe, size=size, restart=0)
-    for recipe in () if best else _designed(data):
-        yield replace(recipe, size=min(recipe.size, FIRST_LARGE_SIZE)) if is_large else recipe
+    if not best:
+        yield from _designed(data)
     rng = np.random.default_rng([seed, 20])
     while True:
         yield draw(data, rng, LARGE_WEIGHTS if is_large else WEIGHTS)

@@ -122,9 +122,13 @@ def test_above_2_kilobytes_deeper_rows_are_tried():
     assert best_of_race(raced, DATA, 2_049) == [RECIPE, replace(RECIPE, n_concat=DEEP_CONCAT)]
 
 
-@pytest.mark.parametrize(("budget", "is_large"), [(4_096, False), (4_097, True)])
-def test_above_4_kilobytes_recipes_may_use_less(monkeypatch, budget, is_large):
-    asked = []
+@pytest.mark.parametrize(
+    ("nested_from", "more", "is_large"), [(4_096, 0, False), (4_096, 1, True), (30, 0, True)]
+)  # fmt: skip
+def test_with_few_rows_a_byte_recipes_may_use_less(monkeypatch, nested_from, more, is_large):
+    """More than one byte for four training rows, or so much that a search at fewer bytes comes first."""
+    monkeypatch.setattr(search, "NESTED_FROM", nested_from)
+    budget, asked = len(DATA.train_rows) // 4 + more, []
 
     def listen(data, seed, *, is_large, best):
         asked.append(is_large)

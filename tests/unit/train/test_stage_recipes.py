@@ -49,11 +49,10 @@ def test_a_search_starts_from_every_kind():
 
 
 def test_where_bytes_are_many_smaller_models_are_tried():
-    """Those that are designed take a quarter, and half of those drawn less than all."""
+    """A third of those drawn at random."""
     found = list(islice(first_stage_recipes(make_data(), 0, is_large=True), 400))
-    assert all(recipe.size == 0.25 for recipe in found[:8])
     sizes = np.array([recipe.size for recipe in found])
-    assert 0.4 < (sizes < 1.0).mean() < 0.6
+    assert 0.25 < (sizes < 1.0).mean() < 0.4
     assert set(sizes) == set(VALUES["size"])
     others = [recipe.size for recipe in firsts(make_data(), 400)]
     assert (min(others), others.count(1.0)) == (0.25, 398)  # where they are not, a half and a quarter are tried once
@@ -63,7 +62,6 @@ def test_the_best_recipes_of_a_search_at_fewer_bytes_come_first():
     best = [StageRecipe(0.5, 2, size=0.5, restart=3), StageRecipe(0.9, 0)]
     found = list(islice(first_stage_recipes(make_data(), 0, is_large=True, best=best), 100))
     assert found[:4] == [replace(recipe, size=size, restart=0) for recipe in best for size in (1.0, 0.5)]
-    assert all(recipe.size >= 0.5 for recipe in found)
     assert len(set(found[4:])) > 90  # drawn at random
 
 

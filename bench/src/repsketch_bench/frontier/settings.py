@@ -12,4 +12,4 @@ SECONDS = {"teacher": 40, OURS: 150, "boosted": 15, "boosted distilled": 15, "ne
 QUICK_ROWS, QUICK_BUDGETS = 4_000, (512, 4096)
 
 #: Raised by hand when a method comes to compute something else: old results are then not taken for new ones.
-REVISIONS = {"teacher": 2, OURS: 13} | dict.fromkeys(PEERS, 9) | {"network": 10, "pruned": 10}
+REVISIONS = {"teacher": 2, OURS: 14} | dict.fromkeys(PEERS, 9) | {"network": 11, "pruned": 11}
