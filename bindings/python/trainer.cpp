@@ -223,10 +223,11 @@ void define_trainer(nb::module_ &m) {
             "values"_a, "labels"_a, "soft_labels"_a = nb::none(), "weights"_a = nb::none());
     nb::class_<Trainer>(m, "Trainer")
         .def(nb::init<const std::vector<std::vector<uint32_t>> &, const std::vector<float> &,
-                      const std::vector<uint32_t> &, uint32_t, Vector, Vector, const LabelledRows &, const LabelledRows &, uint32_t, uint32_t, uint32_t, float, float, float, float,
-                      float, float, uint64_t, std::optional<Matrix>, int>(),
-             "stages"_a, "sparsities"_a, "head"_a, "largest_value"_a, "means"_a, "deviations"_a,
-              "train"_a, "validation"_a, "n_steps"_a, "n_batch"_a, "loss"_a, "level"_a,
+                      const std::vector<uint32_t> &, uint32_t, Vector, Vector, const LabelledRows &,
+                      const LabelledRows &, uint32_t, uint32_t, uint32_t, float, float, float, float, float, float,
+                      uint64_t, std::optional<Matrix>, int>(),
+             "stages"_a, "sparsities"_a, "head"_a, "largest_value"_a, "means"_a, "deviations"_a, "train"_a,
+             "validation"_a, "n_steps"_a, "n_batch"_a, "loss"_a, "level"_a,
              "learning_rate"_a, "decay"_a, "noise"_a, "mixture"_a, "rounding_from"_a, "seed"_a,
              "first_matrix"_a = nb::none(), "isa"_a = -1)
         .def("run", &Trainer::run, "n_steps"_a)

@@ -21,6 +21,9 @@ from repsketch.train.trials import GreedyTrials
 
 X = np.random.default_rng(0).normal(size=(300, 3)).astype(np.float32)
 DATA = TrainingData.of(X, X[:, :1] + 0.1 * X[:, 1:2], None, "regression")
+MANY_ROWS = TrainingData.of(
+    np.arange(25_000, dtype=np.float32)[:, None], np.arange(25_000.0)[:, None], None, "regression"
+)
 RECIPE = GreedyRecipe("thresholds", 0.0, n_concat=2, counter_type="int8")
 LIMIT = 100.0
 
@@ -123,19 +126,20 @@ def test_above_2_kilobytes_deeper_rows_are_tried():
 
 
 @pytest.mark.parametrize(
-    ("nested_from", "more", "is_large"), [(4_096, 0, False), (4_096, 1, True), (30, 0, True)]
+    ("data", "budget", "is_large"),
+    [(DATA, len(DATA.train_rows) // 4, False), (DATA, len(DATA.train_rows) // 4 + 1, True),
+     (MANY_ROWS, 4_096, False), (MANY_ROWS, 4_097, True)],
 )  # fmt: skip
-def test_with_few_rows_a_byte_recipes_may_use_less(monkeypatch, nested_from, more, is_large):
+def test_with_few_rows_a_byte_recipes_may_use_less(monkeypatch, data, budget, is_large):
     """More than one byte for four training rows, or so much that a search at fewer bytes comes first."""
-    monkeypatch.setattr(search, "NESTED_FROM", nested_from)
-    budget, asked = len(DATA.train_rows) // 4 + more, []
+    asked = []
 
     def listen(data, seed, *, is_large, best):
         asked.append(is_large)
         return iter([])
 
     monkeypatch.setattr(search, "first_stage_recipes", listen)
-    one = new_search(budget=budget, time_limit=None)
+    one = new_search(data, budget=budget, time_limit=None)
     monkeypatch.setattr(one, "_screen", lambda *_: ([], []))
     assert one.run(ProgressBar()) is None
     assert asked == [is_large]

@@ -10,6 +10,10 @@ from support.cases import case
 from support.stage_cases import N_VALUES, STAGE_CASES, StageCase
 from support.stage_twin import Twin
 
+#: Errors of gradients beside those in proportion to them. Slopes of the squared error are twice the outputs, which
+#: float32 has to 1e-6; in the gradient of the offset they add up where the slopes cancel.
+ROUNDING, OFFSET_ROUNDING = 1e-7, 1e-6
+
 
 def trained_twin(some: StageCase, is_rounded: bool) -> tuple:
     """A trainer after its last step, its present parameters, and the twin of them."""
@@ -33,7 +37,8 @@ def test_loss_and_gradients_are_those_of_the_twin(is_rounded):
             for name, (place, size) in places.items():
                 wanted = twin.gradients[name]
                 error = np.abs(found[place].reshape(size) - wanted).max()
-                assert error <= 2e-4 * np.abs(wanted).max() + 1e-7, name
+                rounding = OFFSET_ROUNDING if name == "offset" else ROUNDING
+                assert error <= 1e-4 * np.abs(wanted).max() + rounding, name
                 assert np.abs(wanted).max() > 1e-4 or name == "offset", name
 
 
@@ -55,5 +60,6 @@ def test_gradients_are_slopes_of_the_loss():
                     losses.append(Twin(other, some.rows, some.loss, some.mixture, 0.8, False).loss())
                 slope = (losses[0] - losses[1]) / 2e-8
                 gradient = found[place].reshape(size)
-                error = 2e-4 * np.linalg.norm(gradient) * np.linalg.norm(direction) + 2e-7
+                rounding = OFFSET_ROUNDING if name == "offset" else ROUNDING
+                error = 1e-4 * np.linalg.norm(gradient) * np.linalg.norm(direction) + 2.0 * rounding
                 assert (gradient * direction).sum() == pytest.approx(slope, abs=error), name
